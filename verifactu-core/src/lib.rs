@@ -1,1 +1,4 @@
-//! Placeholder.
+//! The VERI*FACTU SDK: invoice records, huella, chain, AEAT XML, signature, certificates, and the
+//! engine that carries records to the authority.
+
+pub mod types;

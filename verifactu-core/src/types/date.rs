@@ -1,0 +1,105 @@
+//! Calendar dates as invoices carry them.
+
+use std::fmt;
+
+use jiff::civil;
+
+/// A calendar date of the years 1900 to 2999, spelled `DD-MM-YYYY` on the wire.
+#[doc(alias = "fecha")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Date(civil::Date);
+
+/// The text is not a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DateError {
+    /// Neither `DD-MM-YYYY` nor `YYYY-MM-DD`.
+    #[error("write the date as DD-MM-YYYY or YYYY-MM-DD")]
+    Syntax,
+    /// Well formed, but no such day, or outside the years 1900 to 2999.
+    #[error("no such day in the calendar")]
+    NoSuchDay,
+}
+
+impl Date {
+    /// Reads `DD-MM-YYYY` or `YYYY-MM-DD`.
+    ///
+    /// # Errors
+    /// [`DateError`].
+    ///
+    /// ```
+    /// use verifactu_core::types::Date;
+    /// assert_eq!(Date::parse("2026-01-15")?.to_string(), "15-01-2026");
+    /// assert!(Date::parse("30-02-2025").is_err());
+    /// # Ok::<(), verifactu_core::types::DateError>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, DateError> {
+        let bytes: &[u8; 10] = text.as_bytes().try_into().map_err(|_| DateError::Syntax)?;
+        let number = |range: std::ops::Range<usize>| {
+            bytes[range].iter().try_fold(0_i16, |value, byte| {
+                byte.is_ascii_digit().then(|| value * 10 + i16::from(byte - b'0'))
+            })
+        };
+        let parts = if bytes[2] == b'-' && bytes[5] == b'-' {
+            (number(6..10), number(3..5), number(0..2))
+        } else if bytes[4] == b'-' && bytes[7] == b'-' {
+            (number(0..4), number(5..7), number(8..10))
+        } else {
+            return Err(DateError::Syntax);
+        };
+        let (Some(year), Some(month), Some(day)) = parts else {
+            return Err(DateError::Syntax);
+        };
+        Self::new(year, month, day).ok_or(DateError::NoSuchDay)
+    }
+
+    fn new(year: i16, month: i16, day: i16) -> Option<Self> {
+        if !(1900..=2999).contains(&year) {
+            return None;
+        }
+        civil::Date::new(year, month.try_into().ok()?, day.try_into().ok()?).ok().map(Self)
+    }
+
+    /// The calendar value, to compute with.
+    #[must_use]
+    pub const fn civil(self) -> civil::Date {
+        self.0
+    }
+
+    /// The day of an instant in the time zone of peninsular Spain, which the authority keeps.
+    #[must_use]
+    pub fn in_madrid(instant: jiff::Timestamp) -> Self {
+        Self(super::timestamp::madrid().to_datetime(instant).date())
+    }
+
+    /// Writes `DD-MM-YYYY` at the end of a buffer.
+    pub fn write_to(self, out: &mut Vec<u8>) {
+        let two = |value: i8| [b'0' + (value / 10) as u8, b'0' + (value % 10) as u8];
+        let year = self.0.year();
+        out.extend_from_slice(&two(self.0.day()));
+        out.push(b'-');
+        out.extend_from_slice(&two(self.0.month()));
+        out.push(b'-');
+        out.extend_from_slice(&two((year / 100) as i8));
+        out.extend_from_slice(&two((year % 100) as i8));
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}-{:02}-{:04}", self.0.day(), self.0.month(), self.0.year())
+    }
+}
+
+impl fmt::Debug for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::str::FromStr for Date {
+    type Err = DateError;
+    fn from_str(text: &str) -> Result<Self, DateError> {
+        Self::parse(text)
+    }
+}

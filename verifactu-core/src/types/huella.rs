@@ -1,0 +1,45 @@
+//! The fingerprint of a record.
+
+/// A SHA-256 digest as 64 upper-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Huella([u8; 64]);
+
+/// The text is not 64 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a huella has 64 upper-case hexadecimal digits")]
+pub struct HuellaError;
+
+impl Huella {
+    /// Spells a digest.
+    #[must_use]
+    pub fn from_digest(digest: [u8; 32]) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+        let mut text = [0; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(digest) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        Self(text)
+    }
+
+    /// Reads 64 upper-case hexadecimal digits.
+    ///
+    /// # Errors
+    /// [`HuellaError`].
+    pub fn parse(text: &str) -> Result<Self, HuellaError> {
+        let digits: [u8; 64] = text.as_bytes().try_into().map_err(|_| HuellaError)?;
+        if digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'A'..=b'F')) {
+            Ok(Self(digits))
+        } else {
+            Err(HuellaError)
+        }
+    }
+
+    /// The 64 digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+super::text_forms!(Huella, HuellaError);

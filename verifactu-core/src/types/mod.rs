@@ -1,0 +1,47 @@
+//! Values that cannot be wrong: each is checked when it is made, and needs no check after that.
+//! No input or output happens here.
+
+mod amount;
+mod date;
+mod huella;
+mod id;
+mod nif;
+mod rate;
+mod secret;
+mod text;
+mod timestamp;
+
+pub use amount::{Amount, Cents, DecimalError};
+pub use date::{Date, DateError};
+pub use huella::{Huella, HuellaError};
+pub use id::{ChainId, Clock, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError};
+pub use nif::{Nif, NifError, NifKind};
+pub use rate::Rate;
+pub use secret::{Secret, SecretBytes};
+pub use text::{InvoiceNumber, Text, TextError};
+pub use timestamp::{GenerationTime, GenerationTimeError};
+
+/// The textual traits of a type that has `parse` and `as_str`.
+macro_rules! text_forms {
+    ($name:ident, $error:ty) => {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $error;
+            fn from_str(text: &str) -> Result<Self, $error> {
+                Self::parse(text)
+            }
+        }
+    };
+}
+use text_forms;
