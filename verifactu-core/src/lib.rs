@@ -2,3 +2,8 @@
 //! engine that carries records to the authority.
 
 pub mod types;
+
+pub mod chain;
+pub mod record;
+#[cfg(feature = "xml")]
+pub mod xml;

@@ -1,0 +1,3 @@
+//! The authority's wire: the only module that spells its element names.
+
+pub mod names;
