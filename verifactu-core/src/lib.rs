@@ -4,6 +4,11 @@
 pub mod types;
 
 pub mod chain;
+pub mod job;
+#[cfg(feature = "engine")]
+pub mod ledger;
+#[cfg(feature = "engine")]
+pub mod queue;
 pub mod record;
 #[cfg(feature = "xml")]
 pub mod xml;

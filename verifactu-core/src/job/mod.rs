@@ -1,0 +1,342 @@
+//! Jobs: what became of an accepted request, as a pure function of what happened to its record.
+//!
+//! PENDING and FAILED become PROCESSING when the message that carries the record is written down;
+//! from there the answer decides. SUCCEEDED and DEAD are final. DEAD needs a known end: a record
+//! that the authority may hold is never given up (specification, States and transitions).
+
+mod retry;
+
+pub use retry::RetryPolicy;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::types::JobId;
+
+/// What a job does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum JobKind {
+    /// Registers an invoice, or a correction of one.
+    Send,
+    /// Registers a cancellation.
+    Cancel,
+}
+
+/// The public state of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum JobState {
+    /// Waits for its first sending, or was set due by an operator.
+    Pending,
+    /// A message that carries the record is under way.
+    Processing,
+    /// The authority holds the record. Final.
+    Succeeded,
+    /// The last attempt failed; another follows.
+    Failed,
+    /// Given up. Final.
+    Dead,
+}
+
+impl JobState {
+    /// SUCCEEDED and DEAD.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Dead)
+    }
+}
+
+/// What the authority is known to hold of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Standing {
+    /// Nothing yet: the record was never sent, or never reached the authority.
+    Waiting,
+    /// Bytes were sent and no valid answer came.
+    InDoubt,
+    /// Registered.
+    Accepted,
+    /// Registered, with errors to correct.
+    AcceptedWithErrors,
+    /// Refused, so not registered.
+    Rejected,
+}
+
+impl Standing {
+    /// Whether a later record of the same invoice must treat this one as held by the authority:
+    /// everything but a refusal.
+    #[must_use]
+    pub const fn counts_as_held(self) -> bool {
+        !matches!(self, Self::Rejected)
+    }
+}
+
+/// Where a failure came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureSource {
+    /// The authority answered.
+    Authority,
+    /// No answer, or no connection.
+    Network,
+    /// Our own side.
+    Internal,
+}
+
+/// What kind of failure, and so what follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum FailureClass {
+    /// The record was refused by its line of the answer.
+    Rejected,
+    /// The whole message was refused for its content.
+    ContentRefused,
+    /// The whole message was refused for the data of its header.
+    HeaderRefused,
+    /// The authority failed: a technical code, a server fault, a 5xx, no XML.
+    AuthorityError,
+    /// Bytes were sent and no valid answer came.
+    InDoubt,
+    /// The authority was never reached.
+    Unreachable,
+    /// The holder of the certificate may not present for the issuer, or there is no certificate.
+    AccessRefused,
+    /// The authority suspended the presenter.
+    Suspended,
+    /// The authority holds another record under the invoice's key, and it is not ours.
+    ForeignDuplicate,
+    /// A later record of the same invoice was sent.
+    Superseded,
+}
+
+/// The last failure of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Where it came from.
+    pub source: FailureSource,
+    /// What kind.
+    pub class: FailureClass,
+    /// The authority's code, if it gave one.
+    pub code: Option<i64>,
+    /// What the authority or the transport said.
+    pub description: String,
+    /// When.
+    pub at: Timestamp,
+    /// The job that took its place, for [`FailureClass::Superseded`].
+    pub superseded_by: Option<JobId>,
+}
+
+/// What became of the receipt number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Csv {
+    /// The receipt of the submission that registered the record.
+    Present(String),
+    /// Registered by a submission whose answer was lost; the number cannot be fetched later.
+    Lost,
+}
+
+/// The authority's last word on a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthorityAnswer {
+    /// State of the whole submission, as the authority spells it; `None` when learnt by a query.
+    pub submission_state: Option<String>,
+    /// State of the record, as the authority spells it.
+    pub record_state: String,
+    /// The authority's clock at the presentation.
+    pub presented_at: Option<Timestamp>,
+    /// Learnt by the query instead of an answer to the submission.
+    pub reconciled: bool,
+    /// Error code of the line, if any.
+    pub code: Option<i64>,
+    /// Its text.
+    pub description: Option<String>,
+}
+
+/// Everything about a job that changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Public state.
+    pub state: JobState,
+    /// What the authority holds.
+    pub standing: Standing,
+    /// Attempts burnt, at most [`RetryPolicy::max_attempts`] until the end is known.
+    pub attempts: u32,
+    /// Whether the record was sent, and its answer is known or its doubt was looked into once: its
+    /// successors may go, and sending it again is a retry.
+    pub sent: bool,
+    /// When the next attempt is due, for FAILED; `None` means at once, if the chain is not held.
+    pub next_retry_at: Option<Timestamp>,
+    /// The last failure.
+    pub failure: Option<Failure>,
+    /// Receipt, once registered.
+    pub csv: Option<Csv>,
+    /// The authority's last word.
+    pub answer: Option<AuthorityAnswer>,
+    /// When a final state was reached.
+    pub completed_at: Option<Timestamp>,
+}
+
+/// What happened to a record.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The message that carries it was written down and is about to be sent.
+    Dispatched,
+    /// The authority registered it.
+    Accepted {
+        /// With errors or without.
+        standing: Standing,
+        /// The submission's receipt.
+        csv: Csv,
+        /// The authority's word.
+        answer: AuthorityAnswer,
+    },
+    /// Its line of the answer refused it.
+    Rejected {
+        /// Why.
+        failure: Failure,
+        /// The authority's word.
+        answer: AuthorityAnswer,
+    },
+    /// The attempt failed without a word on this record.
+    Failed(Failure),
+    /// The authority was not reached; nothing was sent.
+    Unreachable {
+        /// What was seen.
+        failure: Failure,
+        /// How many connections have failed in a row, this one counted.
+        tries: u32,
+    },
+    /// The message was sent and its fate is unknown.
+    Doubted {
+        /// What was seen.
+        failure: Failure,
+        /// When the next slot of the chain opens: the first try at resolving it.
+        resolve_at: Timestamp,
+    },
+    /// The doubt was looked into, and the authority does not hold the record: it may be sent again.
+    DoubtCleared,
+    /// The chain is held: nothing was processed, nothing is burnt.
+    Held(Failure),
+    /// A later record of the same invoice is about to be sent.
+    Superseded(Failure),
+    /// An operator asks for another attempt now.
+    Retried,
+}
+
+impl Progress {
+    /// A job that was just accepted.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            state: JobState::Pending,
+            standing: Standing::Waiting,
+            attempts: 0,
+            sent: false,
+            next_retry_at: None,
+            failure: None,
+            csv: None,
+            answer: None,
+            completed_at: None,
+        }
+    }
+
+    /// What the job becomes. Final states stay as they are.
+    ///
+    /// `jitter` is a random number that spreads retries; `now` is when the event was seen.
+    #[must_use]
+    pub fn after(&self, event: Event, now: Timestamp, policy: &RetryPolicy, jitter: u32) -> Self {
+        let mut next = self.clone();
+        if self.state.is_final() {
+            return next;
+        }
+        match event {
+            Event::Dispatched => {
+                next.state = JobState::Processing;
+                next.next_retry_at = None;
+            }
+            Event::Accepted { standing, csv, answer } => {
+                next.state = JobState::Succeeded;
+                next.standing = standing;
+                next.attempts += 1;
+                next.sent = true;
+                next.csv = Some(csv);
+                next.answer = Some(answer);
+                next.failure = None;
+                next.next_retry_at = None;
+                next.completed_at = Some(now);
+            }
+            Event::Rejected { failure, answer } => {
+                next.standing = Standing::Rejected;
+                next.answer = Some(answer);
+                next.fail(failure, now, policy, jitter);
+            }
+            Event::Failed(failure) => next.fail(failure, now, policy, jitter),
+            Event::Unreachable { failure, tries } => {
+                if policy.count_unreachable {
+                    next.fail(failure, now, policy, jitter);
+                } else {
+                    next.state = JobState::Failed;
+                    next.next_retry_at = Some(now + policy.wait(tries, failure.class, jitter));
+                    next.failure = Some(failure);
+                }
+                next.sent = self.sent;
+            }
+            Event::Doubted { failure, resolve_at } => {
+                // The first look is due at the next slot and the successors wait for it; later
+                // looks wait as retries do, and hold nobody up.
+                let looked_before = self.standing == Standing::InDoubt;
+                next.standing = Standing::InDoubt;
+                next.fail(failure, now, policy, jitter);
+                next.sent = self.sent || looked_before;
+                if !looked_before {
+                    next.next_retry_at = Some(resolve_at);
+                }
+            }
+            Event::DoubtCleared => {
+                next.standing = Standing::Waiting;
+                next.state = JobState::Failed;
+                next.sent = true;
+                next.next_retry_at = Some(now);
+            }
+            Event::Held(failure) => {
+                next.state =
+                    if self.attempts == 0 && !self.sent { JobState::Pending } else { JobState::Failed };
+                next.failure = Some(failure);
+                next.next_retry_at = (next.state == JobState::Failed).then_some(now);
+            }
+            Event::Superseded(failure) => next.bury(failure, now),
+            Event::Retried => {
+                next.state = JobState::Pending;
+                next.next_retry_at = None;
+            }
+        }
+        next
+    }
+
+    /// An attempt that reached the authority is burnt. The last one ends the job, unless the
+    /// authority may hold the record: then the doubt is looked into until it is resolved.
+    fn fail(&mut self, failure: Failure, now: Timestamp, policy: &RetryPolicy, jitter: u32) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.sent = true;
+        let exhausted = self.attempts >= policy.max_attempts();
+        if exhausted && self.standing != Standing::InDoubt {
+            self.bury(failure, now);
+            return;
+        }
+        let wait =
+            if exhausted { policy.doubt_interval } else { policy.wait(self.attempts, failure.class, jitter) };
+        self.state = JobState::Failed;
+        self.next_retry_at = Some(now + wait);
+        self.failure = Some(failure);
+    }
+
+    fn bury(&mut self, failure: Failure, now: Timestamp) {
+        self.state = JobState::Dead;
+        self.next_retry_at = None;
+        self.failure = Some(failure);
+        self.completed_at = Some(now);
+    }
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self::new()
+    }
+}

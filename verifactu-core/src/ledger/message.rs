@@ -1,0 +1,226 @@
+//! Claims, messages and settlements: what a worker reads and writes under its lease.
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    job::Progress,
+    types::{ChainId, Huella, InvoiceNumber, JobId, MessageId, RecordId},
+};
+
+use super::row::{ChainKey, JobRow, RecordRow};
+
+/// The right to write on a chain, until somebody claims it anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lease {
+    /// The chain.
+    pub chain: ChainId,
+    /// Grows with every claim; minted by the ledger.
+    pub epoch: u64,
+}
+
+/// Whether a write under a lease took place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Fenced {
+    /// It did.
+    Done,
+    /// The lease is stale: nothing was written.
+    Stale,
+}
+
+/// A claimed chain.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// The right to write.
+    pub lease: Lease,
+    /// What is known of the chain.
+    pub state: ChainState,
+    /// Messages that were written down and never settled: their fate is unknown.
+    pub open: Vec<OpenMessage>,
+}
+
+/// A chain as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainState {
+    /// Identifier.
+    pub id: ChainId,
+    /// What makes the chain.
+    pub key: ChainKey,
+    /// Number of records.
+    pub length: u64,
+    /// Huella of the last one.
+    pub last_huella: Option<Huella>,
+    /// Number of its invoice.
+    pub last_number: Option<InvoiceNumber>,
+    /// Jobs that are not final.
+    pub pending: u64,
+    /// When the next slot opens; `None` before the first message.
+    pub next_slot_at: Option<Timestamp>,
+    /// The wait the authority last asked for, in seconds.
+    pub wait_seconds: u32,
+    /// What the last slot was used for.
+    pub last_slot: Option<SlotKind>,
+    /// Connections that failed in a row.
+    pub unreachable_count: u32,
+    /// Why nothing is sent, if so.
+    pub hold: Option<Hold>,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What a slot was used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SlotKind {
+    /// Records that were never sent before.
+    First,
+    /// Records that were.
+    Retry,
+}
+
+/// Why a chain is held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// What has to happen before it goes on.
+    pub reason: HoldReason,
+    /// In words.
+    pub description: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// What a held chain waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum HoldReason {
+    /// A certificate that is entitled.
+    Certificate,
+    /// The operator.
+    Operator,
+}
+
+/// A message that was never settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenMessage {
+    /// Identifier.
+    pub id: MessageId,
+    /// When it was written down, just before it was sent.
+    pub at: Timestamp,
+    /// Its records, with their jobs.
+    pub items: Vec<WorkItem>,
+}
+
+/// A record with its job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkItem {
+    /// The job.
+    pub job: JobRow,
+    /// The record.
+    pub record: RecordRow,
+}
+
+/// Which records of a chain are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// In doubt, and due for another look.
+    Doubtful {
+        /// Due at or before this.
+        due: Timestamp,
+    },
+    /// Never sent: the run from the front of the chain, at most this many. Empty while an earlier
+    /// record of the chain is under way or waits for the first look into its doubt.
+    First {
+        /// The most records.
+        limit: u32,
+    },
+    /// Sent before, not in doubt, and due again.
+    Retry {
+        /// Due at or before this.
+        due: Timestamp,
+        /// The most records.
+        limit: u32,
+    },
+}
+
+/// A message about to be sent.
+#[derive(Clone, Debug)]
+pub struct NewMessage {
+    /// Identifier.
+    pub id: MessageId,
+    /// When it is written down.
+    pub at: Timestamp,
+    /// SHA-256 of its bytes.
+    pub digest: [u8; 32],
+    /// Whether it says that an incident delayed its records.
+    pub incident: bool,
+    /// What the slot is used for.
+    pub slot: SlotKind,
+    /// Its records in order, with the bytes they are sent as.
+    pub records: Vec<(RecordId, Bytes)>,
+    /// The new progress of their jobs, and of jobs they overtake.
+    pub updates: Vec<JobUpdate>,
+}
+
+/// What became of a message, or of records outside any message.
+#[derive(Clone, Debug)]
+pub struct Settlement {
+    /// The message, if there was one.
+    pub message: Option<MessageId>,
+    /// When the exchange ended.
+    pub at: Timestamp,
+    /// The answer's bytes, if there was one.
+    pub answer: Option<Bytes>,
+    /// The new progress of the jobs it concerns.
+    pub updates: Vec<JobUpdate>,
+    /// When the next slot opens.
+    pub next_slot_at: Option<Timestamp>,
+    /// The wait in force, in seconds.
+    pub wait_seconds: u32,
+    /// Connections that failed in a row.
+    pub unreachable_count: u32,
+    /// Why nothing more is to be sent, if so.
+    pub hold: Option<Hold>,
+}
+
+/// A job's new progress.
+#[derive(Clone, Debug)]
+pub struct JobUpdate {
+    /// The job.
+    pub job: JobId,
+    /// Its whole progress from now on.
+    pub progress: Progress,
+    /// The attempt that brought it, if it was one.
+    pub attempt: Option<Attempt>,
+    /// The authority's own line for the record.
+    pub answer_line: Option<Bytes>,
+}
+
+/// One attempt at sending or resolving a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// How it ended.
+    pub outcome: AttemptOutcome,
+    /// The authority's code, if it gave one.
+    pub code: Option<i64>,
+    /// The message; none for a query.
+    pub message: Option<MessageId>,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AttemptOutcome {
+    /// Registered.
+    Accepted,
+    /// Refused.
+    Rejected,
+    /// The authority failed.
+    Error,
+    /// No valid answer.
+    InDoubt,
+    /// Never reached.
+    Unreachable,
+}

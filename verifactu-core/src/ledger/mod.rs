@@ -1,0 +1,154 @@
+//! The ledger: chains, records, messages, jobs and idempotency, on stable storage.
+//!
+//! The ledger compares and stores; it never hashes, never talks to the network and never decides
+//! what becomes of a job. What it promises is written as the numbered sentences of the conformance
+//! suite in [`testing`](crate::testing), which every backend passes.
+//!
+//! Every write of a worker names its [`Lease`]. The ledger mints the lease's epoch when a chain is
+//! claimed, and a write under an older epoch changes nothing.
+
+mod accounts;
+mod append;
+mod message;
+mod row;
+
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+pub use accounts::{Accounts, ApiKey, ApiKeyId, AuditEntry, SealedCertificate, Tenant, TenantStatus};
+pub use append::{
+    Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Refusal,
+    Sealed, Sealer, Submission,
+};
+pub use message::{
+    Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
+    OpenMessage, Selection, Settlement, SlotKind, WorkItem,
+};
+pub use row::{ChainKey, JobRow, RecordRow};
+
+use std::error::Error;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::{
+    job::Progress,
+    types::{ChainId, JobId, RecordId, TenantId},
+};
+
+/// The durable truth about chains, records and jobs.
+///
+/// An `Err` means that the store failed; whether anything was written is then unknown only where
+/// [`LedgerErrorKind`] says so. Everything a caller can expect, such as a replay, a conflict or a
+/// stale lease, is a value.
+#[async_trait]
+pub trait Ledger: Send + Sync {
+    /// Appends one record to a chain, with its job and idempotency entry, in one atomic step that is
+    /// on stable storage when the call returns.
+    ///
+    /// In order: the idempotency key is looked up; then the invoice's own key; then the plan; then
+    /// the chain's head is read and handed to the caller's [`Sealer`], which links the record.
+    async fn append(&self, append: Append) -> Result<Appended, LedgerError>;
+
+    /// The job that an idempotency key stands for, with the fingerprint of its request.
+    async fn replay(
+        &self,
+        tenant: &TenantId,
+        kind: crate::job::JobKind,
+        key: &str,
+    ) -> Result<Option<([u8; 32], Submission)>, LedgerError>;
+
+    /// A job with its record; `None` when it does not exist or belongs to another tenant.
+    async fn job(&self, tenant: &TenantId, job: JobId) -> Result<Option<Submission>, LedgerError>;
+
+    /// Takes a chain for dispatch: raises its epoch and returns what is known of it. `None` when
+    /// there is no such chain.
+    async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError>;
+
+    /// Records of a claimed chain that wait for what the selection says, in order of position.
+    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<WorkItem>, LedgerError>;
+
+    /// Jobs of earlier records of the same invoices that are FAILED: they must not be sent once the
+    /// given records are.
+    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<WorkItem>, LedgerError>;
+
+    /// Writes a message down before it is sent, with the signed bytes of its records and the new
+    /// state of their jobs.
+    async fn open_message(&self, lease: Lease, message: NewMessage) -> Result<Fenced, LedgerError>;
+
+    /// Writes down what became of a message, or of the records of a chain outside any message.
+    async fn settle(&self, lease: Lease, settlement: Settlement) -> Result<Fenced, LedgerError>;
+
+    /// When the chain is due next: `None` when nothing waits or the chain is held. Computed from the
+    /// jobs and the pace, never from memory.
+    async fn due(&self, chain: ChainId) -> Result<Option<Timestamp>, LedgerError>;
+
+    /// Chains that are due some time, soonest first, after an earlier page's last.
+    async fn due_chains(
+        &self,
+        after: Option<ChainId>,
+        limit: u32,
+    ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError>;
+
+    /// Releases the chains of a tenant that are held for the given reason, and returns them.
+    async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError>;
+
+    /// Sets a job's progress if it still is what the caller saw: for operators' actions, which come
+    /// from outside the lease. `false` when it has changed meanwhile.
+    async fn revise(&self, job: JobId, seen: &Progress, next: &Progress) -> Result<bool, LedgerError>;
+
+    /// The chains of a tenant.
+    async fn chains(&self, tenant: &TenantId) -> Result<Vec<ChainState>, LedgerError>;
+
+    /// Records of a chain with their bytes, from a position on, in order.
+    async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError>;
+
+    /// The attempts of a job, in order.
+    async fn attempts(&self, job: JobId) -> Result<Vec<Attempt>, LedgerError>;
+
+    /// Proves that the store answers and can write.
+    async fn probe(&self) -> Result<(), LedgerError>;
+}
+
+/// The store failed.
+#[derive(Debug, thiserror::Error)]
+#[error("ledger: {kind}")]
+pub struct LedgerError {
+    /// What to do about it.
+    pub kind: LedgerErrorKind,
+    /// What the backend said.
+    #[source]
+    pub source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// What a failure of the store means for the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LedgerErrorKind {
+    /// Full, locked, or out of reach: nothing was written, and the same call may succeed later.
+    Unavailable,
+    /// The call may or may not have been written; repeating it with the same key is safe.
+    Unknown,
+    /// What was read makes no sense. Never taken for "empty".
+    Corrupt,
+    /// The ledger belongs to another environment or was written by a newer version.
+    Incompatible,
+}
+
+impl std::fmt::Display for LedgerErrorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unavailable => "the store is unavailable",
+            Self::Unknown => "the store broke off, and the outcome is unknown",
+            Self::Corrupt => "the store holds something unreadable",
+            Self::Incompatible => "the store belongs to another environment or a newer version",
+        })
+    }
+}
+
+impl LedgerError {
+    /// An error with its cause.
+    pub fn new(kind: LedgerErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { kind, source: Some(source.into()) }
+    }
+}

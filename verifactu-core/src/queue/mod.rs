@@ -1,0 +1,49 @@
+//! The queue: which chain to look at next. It holds chains, never jobs, and may be lost at any time:
+//! the ledger knows what is due, and a sweep tells the queue again.
+
+mod memory;
+
+pub use memory::MemoryQueue;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::types::ChainId;
+
+/// Due times of chains, and who works on which.
+#[async_trait]
+pub trait Queue: Send + Sync {
+    /// Makes a chain due at a time, or earlier if it already was.
+    async fn schedule(&self, chain: ChainId, at: Timestamp) -> Result<(), QueueError>;
+
+    /// Takes the chain that has been due longest at `now`, for as long as `lease` lasts. Nobody else
+    /// gets it meanwhile.
+    async fn take(&self, now: Timestamp, lease: Duration) -> Result<Option<Taken>, QueueError>;
+
+    /// Prolongs a lease from `now`; `false` when it has run out and another may have it.
+    async fn renew(&self, taken: &Taken, now: Timestamp, lease: Duration) -> Result<bool, QueueError>;
+
+    /// Gives a chain back, due again at `next` or when it was scheduled meanwhile, whichever is
+    /// earlier. A lease that has run out changes nothing.
+    async fn finish(&self, taken: Taken, next: Option<Timestamp>) -> Result<(), QueueError>;
+
+    /// Returns once a chain may be due: at once if one is at `now`, when one is scheduled, or after
+    /// `at_most`.
+    async fn wait(&self, now: Timestamp, at_most: Duration);
+}
+
+/// A chain that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The chain.
+    pub chain: ChainId,
+    /// Tells this taking from any other.
+    pub token: u64,
+}
+
+/// The queue is out of reach. Nothing is lost by it.
+#[derive(Debug, thiserror::Error)]
+#[error("queue: out of reach")]
+pub struct QueueError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
