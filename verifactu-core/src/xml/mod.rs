@@ -1,3 +1,7 @@
 //! The authority's wire: the only module that spells its element names.
 
+pub mod answer;
+pub mod fault;
 pub mod names;
+pub mod query;
+pub mod reader;
