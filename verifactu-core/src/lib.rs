@@ -3,6 +3,8 @@
 
 pub mod types;
 
+#[cfg(feature = "engine")]
+pub mod authority;
 pub mod chain;
 pub mod job;
 #[cfg(feature = "engine")]
