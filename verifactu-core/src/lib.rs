@@ -3,11 +3,15 @@
 
 #[cfg(feature = "signing")]
 pub mod certificate;
+#[cfg(feature = "signing")]
+pub mod signature;
 pub mod types;
 
 #[cfg(feature = "engine")]
 pub mod authority;
 pub mod chain;
+#[cfg(feature = "engine")]
+pub mod engine;
 pub mod job;
 #[cfg(feature = "engine")]
 pub mod ledger;

@@ -6,14 +6,14 @@
 
 pub mod codes;
 pub mod outcome;
-mod presenter;
 
 pub use outcome::Outcome;
-pub use presenter::{HolderKind, Presenter, PresenterId};
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+
+use crate::certificate::Identity;
 
 /// The other end of the wire: the authority, the sandbox, or a scripted one in tests.
 #[async_trait::async_trait]
@@ -30,7 +30,7 @@ pub struct Request {
     /// What is asked of it.
     pub service: Service,
     /// Who presents it.
-    pub presenter: Arc<Presenter>,
+    pub identity: Arc<Identity>,
     /// The SOAP envelope, in UTF-8.
     pub body: Bytes,
 }

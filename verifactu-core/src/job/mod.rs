@@ -132,13 +132,41 @@ pub enum Csv {
     Lost,
 }
 
+/// The authority's word on a whole submission (L18). Nothing is decided by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SubmissionOutcome {
+    /// Every record was accepted without errors.
+    #[doc(alias = "Correcto")]
+    Accepted,
+    /// Anything between, also a single record that was accepted with errors.
+    #[doc(alias = "ParcialmenteCorrecto")]
+    PartlyAccepted,
+    /// Every record was rejected.
+    #[doc(alias = "Incorrecto")]
+    Rejected,
+}
+
+/// The authority's word on one record (L19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RecordOutcome {
+    /// Stored.
+    #[doc(alias = "Correcto")]
+    Accepted,
+    /// Stored, with an error to be corrected by a new record.
+    #[doc(alias = "AceptadoConErrores")]
+    AcceptedWithErrors,
+    /// Not stored.
+    #[doc(alias = "Incorrecto")]
+    Rejected,
+}
+
 /// The authority's last word on a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorityAnswer {
-    /// State of the whole submission, as the authority spells it; `None` when learnt by a query.
-    pub submission_state: Option<String>,
-    /// State of the record, as the authority spells it.
-    pub record_state: String,
+    /// Outcome of the whole submission; `None` when learnt by a query.
+    pub submission: Option<SubmissionOutcome>,
+    /// Outcome of the record.
+    pub record: RecordOutcome,
     /// The authority's clock at the presentation.
     pub presented_at: Option<Timestamp>,
     /// Learnt by the query instead of an answer to the submission.

@@ -58,8 +58,8 @@ pub struct ChainState {
     pub pending: u64,
     /// When the next slot opens; `None` before the first message.
     pub next_slot_at: Option<Timestamp>,
-    /// The wait the authority last asked for, in seconds.
-    pub wait_seconds: u32,
+    /// The wait the authority last asked for, in seconds; `None` until it did.
+    pub wait_seconds: Option<u32>,
     /// What the last slot was used for.
     pub last_slot: Option<SlotKind>,
     /// Connections that failed in a row.
@@ -174,8 +174,8 @@ pub struct Settlement {
     pub updates: Vec<JobUpdate>,
     /// When the next slot opens.
     pub next_slot_at: Option<Timestamp>,
-    /// The wait in force, in seconds.
-    pub wait_seconds: u32,
+    /// The wait the authority last asked for, in seconds.
+    pub wait_seconds: Option<u32>,
     /// Connections that failed in a row.
     pub unreachable_count: u32,
     /// Why nothing more is to be sent, if so.

@@ -33,6 +33,7 @@ use jiff::Timestamp;
 
 use crate::{
     job::Progress,
+    record::InvoiceId,
     types::{ChainId, JobId, RecordId, TenantId},
 };
 
@@ -71,6 +72,9 @@ pub trait Ledger: Send + Sync {
     /// Jobs of earlier records of the same invoices that are FAILED: they must not be sent once the
     /// given records are.
     async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<WorkItem>, LedgerError>;
+
+    /// Every record that a tenant has of an invoice, with its job, oldest first.
+    async fn history(&self, tenant: &TenantId, invoice: &InvoiceId) -> Result<Vec<Submission>, LedgerError>;
 
     /// Writes a message down before it is sent, with the signed bytes of its records and the new
     /// state of their jobs.
