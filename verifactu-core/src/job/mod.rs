@@ -11,7 +11,7 @@ pub use retry::RetryPolicy;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::types::JobId;
+use crate::{record::RecordKind, types::JobId};
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,6 +20,17 @@ pub enum JobKind {
     Send,
     /// Registers a cancellation.
     Cancel,
+}
+
+impl JobKind {
+    /// The kind of record that the job carries.
+    #[must_use]
+    pub const fn record_kind(self) -> RecordKind {
+        match self {
+            Self::Send => RecordKind::Invoice,
+            Self::Cancel => RecordKind::Cancellation,
+        }
+    }
 }
 
 /// The public state of a job.

@@ -9,8 +9,10 @@
 
 mod accounts;
 mod append;
+mod memory;
 mod message;
 mod row;
+mod schedule;
 
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -20,11 +22,13 @@ pub use append::{
     Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Refusal,
     Sealed, Sealer, Submission,
 };
+pub use memory::MemoryLedger;
 pub use message::{
     Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
     OpenMessage, Selection, Settlement, SlotKind, WorkItem,
 };
 pub use row::{ChainKey, JobRow, RecordRow};
+pub use schedule::FULL_MESSAGE;
 
 use std::error::Error;
 
