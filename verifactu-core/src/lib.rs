@@ -1,8 +1,12 @@
 //! The VERI*FACTU SDK: invoice records, huella, chain, AEAT XML, signature, certificates, and the
 //! engine that carries records to the authority.
 
+#[cfg(feature = "signing")]
+pub mod certificate;
 pub mod types;
 
+#[cfg(feature = "engine")]
+pub mod authority;
 pub mod chain;
 pub mod job;
 #[cfg(feature = "engine")]

@@ -14,6 +14,24 @@ use crate::{
     types::{Amount, Date, GenerationTime, Huella},
 };
 
+/// What a caller says about a record's place in the chain. Nothing said means: at the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaceClaim {
+    /// Whether the record is the first of its chain.
+    pub first: Option<bool>,
+    /// Huella of the record before it.
+    pub previous: Option<Huella>,
+}
+
+/// Time and huella of a record that its caller sealed; kept if they prove right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// When the record was generated.
+    pub generated_at: GenerationTime,
+    /// The huella the caller computed.
+    pub huella: Huella,
+}
+
 /// Seals a statement: computes its huella over the given link and time.
 ///
 /// ```

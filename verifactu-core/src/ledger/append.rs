@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::{
     job::{JobKind, Standing},
-    record::{InvoiceId, Record, RecordKind, SystemId},
+    record::{InvoiceId, PriorRejection, Record, RecordKind, SystemId},
     types::{GenerationTime, Huella, JobId, Nif, RecordId, RequestId, TenantId, Text},
 };
 
@@ -150,8 +150,8 @@ pub enum Refusal {
     },
     /// The caller's own time lies outside what the chain allows.
     TimeOutOfBounds {
-        /// Not before this.
-        earliest: GenerationTime,
+        /// Not before this; a new chain has no bound.
+        earliest: Option<GenerationTime>,
         /// Not after this.
         latest: GenerationTime,
     },
@@ -162,10 +162,10 @@ pub enum Refusal {
         /// The huella it gives.
         computed: Huella,
     },
-    /// The caller's correction flags contradict what the ledger knows.
+    /// The caller's flags of a correction or cancellation contradict what the ledger knows.
     CorrectionConflict {
-        /// The flags that fit, as the caller would spell them.
-        expected: String,
+        /// What fits: the prior rejection, or "not held" for a cancellation without prior record.
+        expected: PriorRejection,
     },
 }
 

@@ -3,6 +3,7 @@
 
 mod amount;
 mod date;
+mod environment;
 mod huella;
 mod id;
 mod nif;
@@ -13,6 +14,7 @@ mod timestamp;
 
 pub use amount::{Amount, Cents, DecimalError};
 pub use date::{Date, DateError};
+pub use environment::Environment;
 pub use huella::{Huella, HuellaError};
 pub use id::{ChainId, Clock, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError};
 pub use nif::{Nif, NifError, NifKind};

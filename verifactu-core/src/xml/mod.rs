@@ -1,6 +1,10 @@
 //! The authority's wire: the only module that spells its element names.
 
+pub mod answer;
 pub mod envelope;
+pub mod fault;
 pub mod names;
+pub mod query;
+pub mod reader;
 pub mod record;
 mod writer;

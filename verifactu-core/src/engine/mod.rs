@@ -1,0 +1,124 @@
+//! The engine: takes statements to the end of their chains, and records to the authority.
+//!
+//! [`Engine::accept`] is the atomic step that a caller waits for; [`Engine::dispatch`] takes one due
+//! chain through one slot: doubts first, then one message, then the settlement of each record by its
+//! own line. A [`Worker`] runs dispatches for ever. The engine keeps no state of its own: everything
+//! it needs is in the ledger, so that it may stop anywhere and go on elsewhere.
+
+mod accept;
+mod compose;
+mod correction;
+mod dispatch;
+mod presenter;
+mod reconcile;
+mod settle;
+mod worker;
+
+pub use accept::Submit;
+pub use presenter::{Presentation, PresenterError, Presenters};
+pub use worker::Worker;
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    authority::Authority,
+    job::RetryPolicy,
+    ledger::{Ledger, LedgerError},
+    queue::{Queue, QueueError},
+    record::ComputerSystem,
+    types::{Clock, Ids},
+};
+
+/// What an engine works with. All of it is passed in; two engines can live in one process.
+#[derive(Clone)]
+pub struct Parts {
+    /// Chains, records and jobs.
+    pub ledger: Arc<dyn Ledger>,
+    /// Which chain is due.
+    pub queue: Arc<dyn Queue>,
+    /// The tax authority.
+    pub authority: Arc<dyn Authority>,
+    /// Whose certificate presents an issuer's records.
+    pub presenters: Arc<dyn Presenters>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// New identifiers.
+    pub ids: Arc<dyn Ids>,
+}
+
+/// How an engine behaves.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The system that generates the records; the engine fills in installation and the count of issuers.
+    pub system: ComputerSystem,
+    /// When failed jobs are tried again.
+    pub retry: RetryPolicy,
+    /// The wait between messages of a chain until the authority names one (Orden art. 16.2: 60 s).
+    pub initial_wait: Duration,
+    /// From which age on a record counts as delayed by an incident.
+    pub late_after: Duration,
+    /// The most records of a message, at most 1000.
+    pub max_records: u32,
+    /// How long a worker may keep a chain without a sign of life.
+    pub lease: Duration,
+    /// How often the queue is rebuilt from the ledger.
+    pub sweep_every: Duration,
+}
+
+impl Settings {
+    /// The defaults, for a system.
+    #[must_use]
+    pub fn new(system: ComputerSystem) -> Self {
+        Self {
+            system,
+            retry: RetryPolicy::default(),
+            initial_wait: Duration::from_secs(60),
+            late_after: Duration::from_secs(150),
+            max_records: 1000,
+            lease: Duration::from_secs(60),
+            sweep_every: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    parts: Parts,
+    settings: Arc<Settings>,
+}
+
+impl Engine {
+    /// An engine out of its parts.
+    #[must_use]
+    pub fn new(parts: Parts, settings: Settings) -> Self {
+        Self { parts, settings: Arc::new(settings) }
+    }
+
+    /// The ledger it works on.
+    #[must_use]
+    pub fn ledger(&self) -> &Arc<dyn Ledger> {
+        &self.parts.ledger
+    }
+
+    /// How it behaves.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+/// The engine could not do its work now. Nothing is lost: the ledger knows what is to be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The ledger failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The queue failed.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// The presenter could not be found out.
+    #[error(transparent)]
+    Presenter(#[from] PresenterError),
+}

@@ -1,0 +1,273 @@
+//! Settling: what an outcome means for each record of the message. Pure; the ledger writes it down.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use crate::{
+    authority::{
+        NoAnswer, NotReached, Outcome, Refusal, codes,
+        outcome::AccessRefused,
+    },
+    job::{AuthorityAnswer, Csv, Event, Failure, FailureClass, FailureSource, Standing},
+    ledger::{AttemptOutcome, Hold, HoldReason, WorkItem},
+    record::RecordKind,
+    xml::answer::{AnswerLine, LineState, RegistrationAnswer, SubmissionState},
+};
+
+/// Code of a refusal because the authority holds a record under the invoice's key already.
+const DUPLICATE: i64 = 3000;
+
+/// What one record comes to.
+pub(super) struct Verdict {
+    pub(super) event: Event,
+    pub(super) outcome: AttemptOutcome,
+    pub(super) code: Option<i64>,
+    pub(super) answer_line: Option<Bytes>,
+}
+
+/// What a whole message comes to.
+pub(super) struct Verdicts {
+    /// One for each record, in the order of the message.
+    pub(super) records: Vec<Verdict>,
+    /// The wait the authority asked for, in seconds.
+    pub(super) wait: Option<u32>,
+    /// Why nothing more is to be sent, if so.
+    pub(super) hold: Option<Hold>,
+    /// Whether the authority was out of reach.
+    pub(super) unreachable: bool,
+}
+
+/// When things happened, as far as verdicts depend on it.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    /// The end of the exchange.
+    pub(super) now: Timestamp,
+    /// When the next slot opens if the authority does not say otherwise.
+    pub(super) next_slot_at: Timestamp,
+    /// Connections that failed in a row before this one.
+    pub(super) unreachable_count: u32,
+}
+
+/// Reads the outcome of a message for each of its records.
+pub(super) fn verdicts(
+    items: &[WorkItem],
+    outcome: &Outcome<RegistrationAnswer>,
+    body: Option<&Bytes>,
+    moment: Moment,
+) -> Verdicts {
+    let all = |verdict: &dyn Fn() -> Verdict| Verdicts {
+        records: items.iter().map(|_| verdict()).collect(),
+        wait: None,
+        hold: None,
+        unreachable: false,
+    };
+    let refused = |class: FailureClass, refusal: &Refusal| {
+        let failure = failure(FailureSource::Authority, class, refusal.code, &refusal.text, moment.now);
+        Verdict {
+            code: refusal.code,
+            event: Event::Failed(failure),
+            outcome: AttemptOutcome::Error,
+            answer_line: None,
+        }
+    };
+    let doubted = |source: FailureSource, class: FailureClass, text: &str| Verdict {
+        event: Event::Doubted {
+            failure: failure(source, class, None, text, moment.now),
+            resolve_at: moment.next_slot_at,
+        },
+        outcome: if class == FailureClass::InDoubt { AttemptOutcome::InDoubt } else { AttemptOutcome::Error },
+        code: None,
+        answer_line: None,
+    };
+    match outcome {
+        Outcome::Processed(answer) => processed(items, answer, body, moment),
+        Outcome::HeaderFault(refusal) => all(&|| refused(FailureClass::HeaderRefused, refusal)),
+        Outcome::ContentFault(refusal) => all(&|| refused(FailureClass::ContentRefused, refusal)),
+        Outcome::ServerFault(refusal) => all(&|| refused(FailureClass::AuthorityError, refusal)),
+        Outcome::AccessRefused(refused) => {
+            let (code, text) = access_text(refused);
+            held(items, HoldReason::Certificate, FailureClass::AccessRefused, code, &text, moment)
+        }
+        Outcome::Suspended(refusal) => {
+            held(items, HoldReason::Operator, FailureClass::Suspended, refusal.code, &refusal.text, moment)
+        }
+        Outcome::Unreadable { status, excerpt } => {
+            let text = format!("HTTP {status} without an answer of the service: {excerpt}");
+            all(&|| doubted(FailureSource::Authority, FailureClass::AuthorityError, &text))
+        }
+        Outcome::NoAnswer(reason) => {
+            let text = no_answer_text(*reason);
+            all(&|| doubted(FailureSource::Network, FailureClass::InDoubt, &text))
+        }
+        Outcome::NotReached(NotReached::Presenter { detail }) => {
+            held(items, HoldReason::Certificate, FailureClass::AccessRefused, None, detail, moment)
+        }
+        Outcome::NotReached(NotReached::TlsAlert { alert }) if is_about_certificate(alert) => {
+            let text = format!("the authority refused the certificate: {alert}");
+            held(items, HoldReason::Certificate, FailureClass::AccessRefused, None, &text, moment)
+        }
+        Outcome::NotReached(reason) => {
+            let text = reason.to_string();
+            let verdict = || Verdict {
+                event: Event::Unreachable {
+                    failure: failure(FailureSource::Network, FailureClass::Unreachable, None, &text, moment.now),
+                    tries: moment.unreachable_count + 1,
+                },
+                outcome: AttemptOutcome::Unreachable,
+                code: None,
+                answer_line: None,
+            };
+            Verdicts { unreachable: true, ..all(&verdict) }
+        }
+    }
+}
+
+/// Each record by its own line. The state of the whole submission decides nothing.
+fn processed(items: &[WorkItem], answer: &RegistrationAnswer, body: Option<&Bytes>, moment: Moment) -> Verdicts {
+    let mut lines: HashMap<(&str, &str, &str, RecordKind), Option<&AnswerLine>> = HashMap::new();
+    for line in &answer.lines {
+        let key = (&*line.invoice.issuer, &*line.invoice.number, &*line.invoice.date, line.operation.kind);
+        // Two lines for one record contradict each other: neither is believed.
+        lines.entry(key).and_modify(|known| *known = None).or_insert(Some(line));
+    }
+    let records = items.iter().map(|item| {
+        let date = item.record.invoice.date.to_string();
+        let id = &item.record.invoice;
+        match lines.get(&(id.issuer.as_str(), id.number.as_str(), &*date, item.record.kind)).copied().flatten() {
+            Some(line) if belongs(line, item) => by_line(line, answer, body, moment),
+            _ => Verdict {
+                event: Event::Doubted {
+                    failure: failure(
+                        FailureSource::Authority,
+                        FailureClass::InDoubt,
+                        None,
+                        "the answer has no line for the record",
+                        moment.now,
+                    ),
+                    resolve_at: moment.next_slot_at,
+                },
+                outcome: AttemptOutcome::InDoubt,
+                code: None,
+                answer_line: None,
+            },
+        }
+    });
+    Verdicts { records: records.collect(), wait: answer.wait, hold: None, unreachable: false }
+}
+
+/// The reference is a cross-check: a line that carries another one is not this record's.
+fn belongs(line: &AnswerLine, item: &WorkItem) -> bool {
+    let Some(echoed) = &line.external_reference else { return true };
+    match &item.record.external_reference {
+        Some(reference) => reference.as_str() == echoed,
+        None => *echoed == item.record.id.to_string(),
+    }
+}
+
+fn by_line(line: &AnswerLine, answer: &RegistrationAnswer, body: Option<&Bytes>, moment: Moment) -> Verdict {
+    let text = line.description.as_deref().unwrap_or_default();
+    let word = AuthorityAnswer {
+        submission_state: Some(submission_state(answer.state).to_owned()),
+        record_state: record_state(line.state).to_owned(),
+        presented_at: answer.presented_at,
+        reconciled: false,
+        code: line.code,
+        description: line.description.clone(),
+    };
+    let rejected_as = |class| failure(FailureSource::Authority, class, line.code, text, moment.now);
+    let (event, outcome) = match line.state {
+        LineState::Accepted | LineState::AcceptedWithErrors => {
+            let standing = match line.state {
+                LineState::Accepted => Standing::Accepted,
+                _ => Standing::AcceptedWithErrors,
+            };
+            let csv = answer.csv.clone().map_or(Csv::Lost, Csv::Present);
+            (Event::Accepted { standing, csv, answer: word }, AttemptOutcome::Accepted)
+        }
+        // The key exists, but whose record holds it only the query can tell.
+        LineState::Rejected if line.code == Some(DUPLICATE) => (
+            Event::Doubted { failure: rejected_as(FailureClass::InDoubt), resolve_at: moment.next_slot_at },
+            AttemptOutcome::InDoubt,
+        ),
+        LineState::Rejected if is_technical(line.code) => {
+            (Event::Failed(rejected_as(FailureClass::AuthorityError)), AttemptOutcome::Error)
+        }
+        LineState::Rejected => (
+            Event::Rejected { failure: rejected_as(FailureClass::Rejected), answer: word },
+            AttemptOutcome::Rejected,
+        ),
+    };
+    let answer_line = body.map(|body| body.slice(line.bytes.clone()));
+    Verdict { event, outcome, code: line.code, answer_line }
+}
+
+fn is_technical(code: Option<i64>) -> bool {
+    code.and_then(codes::lookup).is_some_and(|row| row.retry == codes::Retry::Unchanged)
+}
+
+fn held(
+    items: &[WorkItem],
+    reason: HoldReason,
+    class: FailureClass,
+    code: Option<i64>,
+    text: &str,
+    moment: Moment,
+) -> Verdicts {
+    let verdict = |_: &WorkItem| Verdict {
+        event: Event::Held(failure(FailureSource::Authority, class, code, text, moment.now)),
+        outcome: AttemptOutcome::Error,
+        code,
+        answer_line: None,
+    };
+    Verdicts {
+        records: items.iter().map(verdict).collect(),
+        wait: None,
+        hold: Some(Hold { reason, description: text.to_owned(), since: moment.now }),
+        unreachable: false,
+    }
+}
+
+/// Alerts by which a server refuses the certificate it was shown, or that none was shown.
+fn is_about_certificate(alert: &str) -> bool {
+    alert.contains("Certificate") || alert == "UnknownCA" || alert == "AccessDenied"
+}
+
+fn access_text(refused: &AccessRefused) -> (Option<i64>, String) {
+    match refused {
+        AccessRefused::Fault(refusal) => (refusal.code, refusal.text.clone()),
+        AccessRefused::Status(status) => (None, format!("the authority refused the certificate with HTTP {status}")),
+        AccessRefused::NoCertificate => (None, "the authority saw no certificate".to_owned()),
+    }
+}
+
+fn no_answer_text(reason: NoAnswer) -> String {
+    format!("sent, but {reason}; whether the authority holds the record is being found out")
+}
+
+pub(super) fn failure(
+    source: FailureSource,
+    class: FailureClass,
+    code: Option<i64>,
+    text: &str,
+    at: Timestamp,
+) -> Failure {
+    Failure { source, class, code, description: text.to_owned(), at, superseded_by: None }
+}
+
+const fn submission_state(state: SubmissionState) -> &'static str {
+    match state {
+        SubmissionState::Accepted => "Correcto",
+        SubmissionState::PartlyAccepted => "ParcialmenteCorrecto",
+        SubmissionState::Rejected => "Incorrecto",
+    }
+}
+
+pub(super) const fn record_state(state: LineState) -> &'static str {
+    match state {
+        LineState::Accepted => "Correcto",
+        LineState::AcceptedWithErrors => "AceptadoConErrores",
+        LineState::Rejected => "Incorrecto",
+    }
+}
