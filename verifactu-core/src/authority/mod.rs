@@ -5,6 +5,8 @@
 //! an [`Outcome`] by [`outcome`], which never touches the network.
 
 pub mod codes;
+#[cfg(feature = "https")]
+pub mod https;
 pub mod outcome;
 
 pub use outcome::Outcome;
@@ -113,9 +115,6 @@ pub enum NoAnswer {
     /// The answer is larger than is read.
     #[error("the answer is too large")]
     TooLarge,
-    /// The answer is not HTTP.
-    #[error("the answer is not HTTP")]
-    Protocol,
 }
 
 /// Why a message was certainly not processed.
