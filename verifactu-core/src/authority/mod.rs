@@ -139,9 +139,9 @@ pub enum NotReached {
         /// What rustls says about it.
         detail: String,
     },
-    /// The presenter's certificate and key cannot be used for TLS.
-    #[error("the presenter's certificate cannot be used: {detail}")]
-    Presenter {
+    /// The certificate and key cannot be used for TLS.
+    #[error("the certificate cannot be used: {detail}")]
+    Identity {
         /// What rustls says about it.
         detail: String,
     },

@@ -17,7 +17,7 @@ mod x509;
 pub use ber::BerError;
 pub use error::{CertificateError, Malformed};
 pub use holder::{Holder, HolderKind};
-pub use identity::{Identity, KeyKind};
+pub use identity::{Identity, IdentityId, KeyKind};
 pub use pkcs12::{MAX_FILE, Opened, Wanted, open};
 pub use vault::{Purpose, Vault, VaultError};
 pub use x509::Certificate;

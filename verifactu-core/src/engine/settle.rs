@@ -101,7 +101,7 @@ pub(super) fn verdicts(
             let text = no_answer_text(*reason);
             all(&|| doubted(FailureSource::Network, FailureClass::InDoubt, &text))
         }
-        Outcome::NotReached(NotReached::Presenter { detail }) => {
+        Outcome::NotReached(NotReached::Identity { detail }) => {
             held(items, HoldReason::Certificate, FailureClass::AccessRefused, None, detail, moment)
         }
         Outcome::NotReached(NotReached::TlsAlert { alert }) if is_about_certificate(alert) => {

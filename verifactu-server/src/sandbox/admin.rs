@@ -29,19 +29,11 @@ use super::store::{Further, Invoice, Registration, Selection};
 const BODY_LIMIT: usize = 64 * 1024;
 
 /// Answers one request.
-pub(crate) async fn serve(
-    authority: &Authority,
-    request: Request<Incoming>,
-) -> Response<AnswerBody> {
-    route(authority, request)
-        .await
-        .unwrap_or_else(Trouble::into_response)
+pub(crate) async fn serve(authority: &Authority, request: Request<Incoming>) -> Response<AnswerBody> {
+    route(authority, request).await.unwrap_or_else(Trouble::into_response)
 }
 
-async fn route(
-    authority: &Authority,
-    request: Request<Incoming>,
-) -> Result<Response<AnswerBody>, Trouble> {
+async fn route(authority: &Authority, request: Request<Incoming>) -> Result<Response<AnswerBody>, Trouble> {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     match (method, path.as_str()) {
         (Method::GET, "/health") => json(&Health { status: "ok" }),
@@ -68,10 +60,7 @@ async fn route(
             authority.faults.clear();
             Ok(status(StatusCode::NO_CONTENT))
         }
-        (Method::GET, "/pki/ca") => Ok(file(
-            "application/x-pem-file",
-            authority.pki.ca_pem().to_owned(),
-        )),
+        (Method::GET, "/pki/ca") => Ok(file("application/x-pem-file", authority.pki.ca_pem().to_owned())),
         (Method::POST, "/pki/pkcs12") => {
             let holder = read::<HolderRequest>(request).await?.into_holder()?;
             let pki = authority.pki.clone();
@@ -88,10 +77,7 @@ pub(crate) async fn invoices(
     authority: &Authority,
     issuer: Option<String>,
 ) -> Result<Vec<Invoice>, SandboxError> {
-    let selection = Selection {
-        issuer,
-        ..Selection::default()
-    };
+    let selection = Selection { issuer, ..Selection::default() };
     let work = move |book: &super::store::Book<'_>| {
         let mut invoices = Vec::new();
         book.select(&selection, |invoice| {
@@ -108,10 +94,7 @@ pub(crate) async fn registrations(
     authority: &Authority,
     issuer: Option<String>,
 ) -> Result<Vec<Registration>, SandboxError> {
-    authority
-        .store
-        .read(move |book| book.registrations(issuer.as_deref()))
-        .await
+    authority.store.read(move |book| book.registrations(issuer.as_deref())).await
 }
 
 /// Why the admin interface says no.
@@ -192,16 +175,13 @@ impl HolderRequest {
 /// The `nif` of the query; NIFs need no decoding.
 fn nif(request: &Request<Incoming>) -> Option<String> {
     let query = request.uri().query()?;
-    let value = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("nif="))?;
+    let value = query.split('&').find_map(|pair| pair.strip_prefix("nif="))?;
     Some(value.to_owned())
 }
 
 async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Trouble> {
     let read = body::read(request.into_body(), BODY_LIMIT).await;
-    let bytes =
-        read.map_err(|refused| Trouble::Body(refused.unwrap_or(StatusCode::BAD_REQUEST)))?;
+    let bytes = read.map_err(|refused| Trouble::Body(refused.unwrap_or(StatusCode::BAD_REQUEST)))?;
     Ok(serde_json::from_slice(&bytes)?)
 }
 
@@ -211,8 +191,6 @@ fn json(value: &impl Serialize) -> Result<Response<AnswerBody>, Trouble> {
 
 fn file(kind: &'static str, content: impl Into<bytes::Bytes>) -> Response<AnswerBody> {
     let mut response = Response::new(AnswerBody::whole(content));
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }

@@ -37,18 +37,12 @@ impl Authority {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        self.settings
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn set_settings(&self, settings: Settings) -> Result<(), SandboxError> {
         settings.check()?;
-        *self
-            .settings
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = settings;
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
         Ok(())
     }
 }

@@ -47,11 +47,7 @@ enum Ending {
 impl AnswerBody {
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self {
-            length: bytes.len() as u64,
-            bytes: Some(bytes),
-            ending: Ending::Whole,
-        }
+        Self { length: bytes.len() as u64, bytes: Some(bytes), ending: Ending::Whole }
     }
 
     /// The same answer, but only half of it will arrive.

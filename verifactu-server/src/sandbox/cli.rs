@@ -55,24 +55,14 @@ impl SandboxArgs {
     /// # Errors
     ///
     /// When the sandbox cannot start, or the line cannot be written.
-    pub async fn run(
-        self,
-        mut out: impl Write,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), SandboxError> {
-        let presenters = if self.any_presenter {
-            PresenterPolicy::Anyone
-        } else {
-            PresenterPolicy::Holder
-        };
-        let mut config = SandboxConfig::default()
-            .listen(self.listen)
-            .settings(Settings {
-                wait_seconds: Some(self.wait),
-                page_size: self.page_size,
-                presenters,
-                ..Settings::default()
-            });
+    pub async fn run(self, mut out: impl Write, stop: impl Future<Output = ()>) -> Result<(), SandboxError> {
+        let presenters = if self.any_presenter { PresenterPolicy::Anyone } else { PresenterPolicy::Holder };
+        let mut config = SandboxConfig::default().listen(self.listen).settings(Settings {
+            wait_seconds: Some(self.wait),
+            page_size: self.page_size,
+            presenters,
+            ..Settings::default()
+        });
         if let Some(admin) = self.admin {
             config = config.admin(admin);
         }
@@ -86,9 +76,7 @@ impl SandboxArgs {
         let report = Report {
             url: sandbox.url(),
             endpoint: sandbox.endpoint(),
-            admin: sandbox
-                .admin_address()
-                .map(|address| format!("http://{address}")),
+            admin: sandbox.admin_address().map(|address| format!("http://{address}")),
             ca: self.data.map(|data| data.join("pki").join("ca.pem")),
             ca_pem: sandbox.pki().ca_pem(),
         };

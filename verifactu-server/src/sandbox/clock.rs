@@ -66,18 +66,12 @@ impl Madrid {
     /// `2026-09-22T19:58:55+02:00`, the form of the stamps in AEAT's answers.
     pub(crate) fn stamp(&self, at: Timestamp) -> String {
         let zoned = at.to_zoned(self.0.clone());
-        format!(
-            "{}{}",
-            zoned.strftime("%Y-%m-%dT%H:%M:%S"),
-            colon_offset(zoned.offset())
-        )
+        format!("{}{}", zoned.strftime("%Y-%m-%dT%H:%M:%S"), colon_offset(zoned.offset()))
     }
 
     /// `20260922195855`, the beginning of an `IdPeticion`.
     pub(crate) fn digits(&self, at: Timestamp) -> String {
-        at.to_zoned(self.0.clone())
-            .strftime("%Y%m%d%H%M%S")
-            .to_string()
+        at.to_zoned(self.0.clone()).strftime("%Y%m%d%H%M%S").to_string()
     }
 }
 

@@ -37,11 +37,7 @@ pub(crate) enum Client {
 }
 
 /// Answers one request, or ends the connection.
-pub(crate) async fn serve(
-    authority: &Authority,
-    client: Client,
-    request: Request<Incoming>,
-) -> Answered {
+pub(crate) async fn serve(authority: &Authority, client: Client, request: Request<Incoming>) -> Answered {
     if request.uri().path() != VERIFACTU_PATH {
         return Ok(status(StatusCode::NOT_FOUND));
     }
@@ -81,16 +77,11 @@ pub(crate) async fn serve(
     };
     let message = message(&bytes);
     let fault = ordered.or_else(|| {
-        let about = message
-            .as_ref()
-            .ok()
-            .map(|(kind, root)| (*kind, issuer(root)));
+        let about = message.as_ref().ok().map(|(kind, root)| (*kind, issuer(root)));
         authority.faults.take_for(about)
     });
     let Some(fault) = fault else {
-        return Ok(answer(authority, &presenter, message, None)
-            .await
-            .into_response());
+        return Ok(answer(authority, &presenter, message, None).await.into_response());
     };
     tracing::info!(?fault, "fault on demand");
     tokio::time::sleep(fault.delay()).await;
@@ -125,25 +116,20 @@ async fn answer(
         Ok((MessageKind::Query, root)) => query::answer(authority, presenter, root).await,
         Ok((MessageKind::Submission, root)) => {
             let forced = match effect {
-                Some(Effect::Force { code, number }) => Some(Forced {
-                    code: *code,
-                    number: number.clone(),
-                }),
+                Some(Effect::Force { code, number }) => Some(Forced { code: *code, number: number.clone() }),
                 _ => None,
             };
-            submission::process(authority, presenter, root, forced)
-                .await
-                .map(|mut answer| {
-                    match effect {
-                        Some(Effect::Wait(seconds)) => answer.wait = *seconds,
-                        Some(Effect::ReverseLines) => answer.lines.reverse(),
-                        Some(Effect::DropLine(line)) if *line < answer.lines.len() => {
-                            answer.lines.remove(*line);
-                        }
-                        _ => {}
+            submission::process(authority, presenter, root, forced).await.map(|mut answer| {
+                match effect {
+                    Some(Effect::Wait(seconds)) => answer.wait = *seconds,
+                    Some(Effect::ReverseLines) => answer.lines.reverse(),
+                    Some(Effect::DropLine(line)) if *line < answer.lines.len() => {
+                        answer.lines.remove(*line);
                     }
-                    answer.envelope()
-                })
+                    _ => {}
+                }
+                answer.envelope()
+            })
         }
     };
     match envelope {
@@ -207,10 +193,7 @@ fn message(bytes: &[u8]) -> Result<(MessageKind, Element), Refusal> {
     let text = std::str::from_utf8(bytes).map_err(|_| Refusal::new(4119))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let envelope = Element::read(text).map_err(|error| {
-        tracing::info!(
-            error = &error as &dyn std::error::Error,
-            "not the XML of the service"
-        );
+        tracing::info!(error = &error as &dyn std::error::Error, "not the XML of the service");
         match error {
             XmlError::Encoding | XmlError::Declaration => Refusal::new(4138),
             _ => Refusal::new(4103),
@@ -222,15 +205,11 @@ fn message(bytes: &[u8]) -> Result<(MessageKind, Element), Refusal> {
     }
     let mut parts = envelope.children.into_iter();
     let mut part = parts.next();
-    if part
-        .as_ref()
-        .is_some_and(|part| part.ns == Ns::Envelope && part.name == "Header")
-    {
+    if part.as_ref().is_some_and(|part| part.ns == Ns::Envelope && part.name == "Header") {
         part = parts.next();
     }
-    let body = part
-        .filter(|part| part.ns == Ns::Envelope && part.name == "Body")
-        .ok_or_else(|| missing("Body"))?;
+    let body =
+        part.filter(|part| part.ns == Ns::Envelope && part.name == "Body").ok_or_else(|| missing("Body"))?;
     if let Some(further) = parts.next() {
         return Err(missing(&further.name));
     }
@@ -247,8 +226,7 @@ fn message(bytes: &[u8]) -> Result<(MessageKind, Element), Refusal> {
 }
 
 fn issuer(root: &Element) -> &str {
-    root.text_at("Cabecera/ObligadoEmision/NIF")
-        .unwrap_or_default()
+    root.text_at("Cabecera/ObligadoEmision/NIF").unwrap_or_default()
 }
 
 fn refused(refusal: &Refusal) -> Response<AnswerBody> {
@@ -266,9 +244,7 @@ fn page(code: StatusCode, text: impl Into<String>) -> Response<AnswerBody> {
 fn with_type(code: StatusCode, kind: &'static str, text: String) -> Response<AnswerBody> {
     let mut response = Response::new(AnswerBody::whole(text));
     *response.status_mut() = code;
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 
@@ -280,8 +256,6 @@ pub(crate) fn status(code: StatusCode) -> Response<AnswerBody> {
 
 fn redirect() -> Response<AnswerBody> {
     let mut response = status(StatusCode::FOUND);
-    response
-        .headers_mut()
-        .insert(header::LOCATION, NO_CERTIFICATE);
+    response.headers_mut().insert(header::LOCATION, NO_CERTIFICATE);
     response
 }

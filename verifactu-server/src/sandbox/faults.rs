@@ -93,14 +93,7 @@ pub struct Fault {
 impl Fault {
     /// A fault of the next request, before the message is processed.
     pub fn new(effect: Effect) -> Self {
-        Self {
-            effect,
-            after_storing: false,
-            delay: Duration::ZERO,
-            times: Some(1),
-            issuer: None,
-            on: None,
-        }
+        Self { effect, after_storing: false, delay: Duration::ZERO, times: Some(1), issuer: None, on: None }
     }
 
     /// The message is processed and what it registers is stored; then the fault takes the place of
@@ -174,10 +167,8 @@ impl Fault {
             Effect::Wait(_) | Effect::ReverseLines | Effect::DropLine(_) | Effect::Force { .. }
         );
         let of_kind = self.on.is_none() || self.on == kind;
-        let of_issuer = self
-            .issuer
-            .as_deref()
-            .is_none_or(|nif| message.is_some_and(|(_, issuer)| issuer == nif));
+        let of_issuer =
+            self.issuer.as_deref().is_none_or(|nif| message.is_some_and(|(_, issuer)| issuer == nif));
         let possible = !for_submissions || kind == Some(MessageKind::Submission);
         of_kind && of_issuer && possible
     }
@@ -308,10 +299,7 @@ impl TryFrom<Wire> for Fault {
             }
             Name::Redirect => Effect::Redirect,
             Name::HtmlPage => Effect::HtmlPage,
-            Name::SoapFault => Effect::SoapFault {
-                code: wire.code,
-                side: wire.side.unwrap_or_default(),
-            },
+            Name::SoapFault => Effect::SoapFault { code: wire.code, side: wire.side.unwrap_or_default() },
             Name::Garbage => Effect::Garbage,
             Name::EmptyBody => Effect::EmptyBody,
             Name::Wait if wire.seconds.is_some_and(|seconds| seconds > 9999) => {
@@ -322,17 +310,11 @@ impl TryFrom<Wire> for Fault {
             Name::DropLine => Effect::DropLine(wire.line.unwrap_or(0)),
             Name::Force => {
                 let code = wire.code.and_then(|code| u16::try_from(code).ok());
-                let code = code
-                    .filter(|code| (1..=9999).contains(code))
-                    .ok_or(WireError::Code)?;
-                Effect::Force {
-                    code,
-                    number: wire.number,
-                }
+                let code = code.filter(|code| (1..=9999).contains(code)).ok_or(WireError::Code)?;
+                Effect::Force { code, number: wire.number }
             }
         };
-        let mut fault =
-            Self::new(effect).delayed(Duration::from_millis(wire.delay_ms.unwrap_or(0)));
+        let mut fault = Self::new(effect).delayed(Duration::from_millis(wire.delay_ms.unwrap_or(0)));
         fault.after_storing = wire.stored;
         fault.times = Some(wire.times.unwrap_or(1)).filter(|times| *times > 0);
         (fault.issuer, fault.on) = (wire.issuer, wire.on);
@@ -344,9 +326,7 @@ impl From<Fault> for Wire {
     fn from(fault: Fault) -> Self {
         let mut wire = Self {
             stored: fault.after_storing,
-            delay_ms: u64::try_from(fault.delay.as_millis())
-                .ok()
-                .filter(|delay| *delay > 0),
+            delay_ms: u64::try_from(fault.delay.as_millis()).ok().filter(|delay| *delay > 0),
             times: Some(fault.times.unwrap_or(0)),
             issuer: fault.issuer,
             on: fault.on,

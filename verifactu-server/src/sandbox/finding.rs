@@ -14,12 +14,7 @@ pub(crate) struct Finding {
 
 impl Finding {
     pub(crate) fn new(code: u16) -> Self {
-        Self {
-            code,
-            block: "",
-            detail: String::new(),
-            field: None,
-        }
+        Self { code, block: "", detail: String::new(), field: None }
     }
 
     /// Adds `: <element>` to the text.

@@ -54,16 +54,8 @@ pub(crate) fn is_incident(header: &Element) -> bool {
 
 fn identified(code: u16, header: &Element, block: &str) -> Finding {
     let party = header.at(block);
-    let text = |name| {
-        party
-            .and_then(|party| party.text_at(name))
-            .unwrap_or_default()
-    };
-    Finding::new(code).with_detail(format!(
-        ". NIF:{}. NOMBRE_RAZON:{}",
-        text("NIF"),
-        text("NombreRazon")
-    ))
+    let text = |name| party.and_then(|party| party.text_at(name)).unwrap_or_default();
+    Finding::new(code).with_detail(format!(". NIF:{}. NOMBRE_RAZON:{}", text("NIF"), text("NombreRazon")))
 }
 
 fn ends_a_year(day: Date, today: Date) -> bool {

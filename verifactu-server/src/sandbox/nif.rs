@@ -32,9 +32,8 @@ fn person(leading: u8, middle: &[u8], last: u8) -> bool {
     if !middle.iter().all(u8::is_ascii_digit) {
         return false;
     }
-    let number = middle.iter().fold(u32::from(leading), |number, digit| {
-        number * 10 + u32::from(digit - b'0')
-    });
+    let number =
+        middle.iter().fold(u32::from(leading), |number, digit| number * 10 + u32::from(digit - b'0'));
     LETTERS.get((number % 23) as usize) == Some(&last)
 }
 
@@ -47,11 +46,7 @@ fn entity(first: u8, middle: &[u8], last: u8) -> bool {
         .enumerate()
         .map(|(index, digit)| {
             let digit = u32::from(digit - b'0');
-            if index % 2 == 0 {
-                digit * 2 / 10 + digit * 2 % 10
-            } else {
-                digit
-            }
+            if index % 2 == 0 { digit * 2 / 10 + digit * 2 % 10 } else { digit }
         })
         .sum();
     let control = (10 - sum % 10) % 10;

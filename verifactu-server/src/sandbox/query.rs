@@ -46,11 +46,7 @@ pub(crate) async fn answer(
                 if let Some(row) = Row::read(invoice).filter(|row| filter.admits(row)) {
                     rows.push(row);
                 }
-                if rows.len() > page {
-                    Further::Stop
-                } else {
-                    Further::Go
-                }
+                if rows.len() > page { Further::Stop } else { Further::Go }
             })?;
             Ok((rows, false))
         })
@@ -66,10 +62,7 @@ pub(crate) async fn answer(
 /// Whose records may be seen.
 enum Scope {
     /// An issuer's; only those that name the representative, if one is given.
-    Issuer {
-        nif: String,
-        representative: Option<String>,
-    },
+    Issuer { nif: String, representative: Option<String> },
     /// Those that name a recipient.
     Recipient(String),
 }
@@ -82,10 +75,7 @@ fn scope(root: &Element, presenter: &Presenter, policy: PresenterPolicy) -> Resu
             return Err(Refusal::new(4112));
         }
         let representative = represents.then(|| presenter.nif().to_owned());
-        return Ok(Scope::Issuer {
-            nif: nif.to_owned(),
-            representative,
-        });
+        return Ok(Scope::Issuer { nif: nif.to_owned(), representative });
     }
     if represents {
         return Err(Refusal::new(1261));
@@ -96,11 +86,7 @@ fn scope(root: &Element, presenter: &Presenter, policy: PresenterPolicy) -> Resu
     if root.text_at("DatosAdicionalesRespuesta/MostrarSistemaInformatico") == Some("S") {
         return Err(Refusal::new(1272));
     }
-    if may(nif) {
-        Ok(Scope::Recipient(nif.to_owned()))
-    } else {
-        Err(Refusal::new(4132))
-    }
+    if may(nif) { Ok(Scope::Recipient(nif.to_owned())) } else { Err(Refusal::new(4132)) }
 }
 
 fn selection(root: &Element) -> Result<Selection, Refusal> {
@@ -137,23 +123,15 @@ impl Filter {
     fn of(root: &Element, scope: Scope) -> Self {
         let counterparty = root.at("FiltroConsulta/Contraparte").map(identification);
         let system = root.at("FiltroConsulta/SistemaInformatico").cloned();
-        Self {
-            scope,
-            counterparty,
-            system,
-        }
+        Self { scope, counterparty, system }
     }
 
     fn admits(&self, row: &Row) -> bool {
         let in_scope = match &self.scope {
-            Scope::Issuer {
-                representative: None,
-                ..
-            } => true,
-            Scope::Issuer {
-                representative: Some(nif),
-                ..
-            } => row.header.text_at("Representante/NIF") == Some(nif),
+            Scope::Issuer { representative: None, .. } => true,
+            Scope::Issuer { representative: Some(nif), .. } => {
+                row.header.text_at("Representante/NIF") == Some(nif)
+            }
             Scope::Recipient(nif) => row.has_recipient(nif),
         };
         let counterparty = match (&self.counterparty, &self.scope) {
@@ -175,8 +153,7 @@ struct Row {
 
 impl Row {
     fn read(invoice: Invoice) -> Option<Self> {
-        let read =
-            |text: &Option<String>| text.as_deref().and_then(|text| Element::read(text).ok());
+        let read = |text: &Option<String>| text.as_deref().and_then(|text| Element::read(text).ok());
         Some(Self {
             alta: read(&invoice.alta),
             anulacion: read(&invoice.anulacion),
@@ -189,11 +166,7 @@ impl Row {
         self.alta
             .as_ref()
             .and_then(|alta| alta.at("Destinatarios"))
-            .is_some_and(|block| {
-                block
-                    .all("IDDestinatario")
-                    .any(|party| identification(party) == id)
-            })
+            .is_some_and(|block| block.all("IDDestinatario").any(|party| identification(party) == id))
     }
 
     fn is_by(&self, asked: &Element) -> bool {
@@ -201,14 +174,9 @@ impl Row {
             return false;
         };
         identification(system) == identification(asked)
-            && [
-                "IdSistemaInformatico",
-                "NumeroInstalacion",
-                "NombreSistemaInformatico",
-                "Version",
-            ]
-            .into_iter()
-            .all(|name| asked.at(name).is_none() || asked.text_at(name) == system.text_at(name))
+            && ["IdSistemaInformatico", "NumeroInstalacion", "NombreSistemaInformatico", "Version"]
+                .into_iter()
+                .all(|name| asked.at(name).is_none() || asked.text_at(name) == system.text_at(name))
     }
 
     /// A part of the record held; what an annulment does not bear is the invoice's.
@@ -221,10 +189,7 @@ impl Row {
     }
 
     fn write(&self, out: &mut Writer, show: Show) {
-        out.open(
-            "tikLRRC",
-            "RegistroRespuestaConsultaFactuSistemaFacturacion",
-        );
+        out.open("tikLRRC", "RegistroRespuestaConsultaFactuSistemaFacturacion");
         out.open("tikLRRC", "IDFactura");
         write_key(out, &self.invoice.key);
         out.close("tikLRRC", "IDFactura");
@@ -239,11 +204,7 @@ impl Row {
                 write_field(out, element);
             }
         }
-        out.optional(
-            "tikLRRC",
-            "NifRepresentante",
-            self.header.text_at("Representante/NIF"),
-        );
+        out.optional("tikLRRC", "NifRepresentante", self.header.text_at("Representante/NIF"));
         for name in ["FechaFinVeriFactu", "Incidencia"] {
             let block = self.header.at("RemisionVoluntaria");
             out.optional("tikLRRC", name, block.and_then(|block| block.text_at(name)));
@@ -255,11 +216,7 @@ impl Row {
         out.leaf("tik", "IdPeticion", &self.invoice.id_peticion);
         out.close("tikLRRC", "DatosPresentacion");
         out.open("tikLRRC", "EstadoRegistro");
-        out.leaf(
-            "tikLRRC",
-            "TimestampUltimaModificacion",
-            &self.invoice.presented_at,
-        );
+        out.leaf("tikLRRC", "TimestampUltimaModificacion", &self.invoice.presented_at);
         out.leaf("tikLRRC", "EstadoRegistro", self.invoice.state.in_query());
         if let Some(code) = self.invoice.code {
             out.leaf("tikLRRC", "CodigoErrorRegistro", &code.to_string());
@@ -269,10 +226,7 @@ impl Row {
             out.leaf("tikLRRC", "DescripcionErrorRegistro", &description);
         }
         out.close("tikLRRC", "EstadoRegistro");
-        out.close(
-            "tikLRRC",
-            "RegistroRespuestaConsultaFactuSistemaFacturacion",
-        );
+        out.close("tikLRRC", "RegistroRespuestaConsultaFactuSistemaFacturacion");
     }
 }
 
@@ -319,12 +273,8 @@ const FIELDS: &[&str] = &[
 ];
 
 /// Parts whose children the answer's schema declares itself, one level deep.
-const OWN_CHILDREN: &[&str] = &[
-    "FacturasRectificadas",
-    "FacturasSustituidas",
-    "Destinatarios",
-    "Encadenamiento",
-];
+const OWN_CHILDREN: &[&str] =
+    &["FacturasRectificadas", "FacturasSustituidas", "Destinatarios", "Encadenamiento"];
 
 const AMOUNTS: &[&str] = &[
     "BaseRectificada",
@@ -341,11 +291,7 @@ const AMOUNTS: &[&str] = &[
 ];
 
 fn write_field(out: &mut Writer, element: &Element) {
-    let children = if OWN_CHILDREN.contains(&element.name.as_str()) {
-        "tikLRRC"
-    } else {
-        "tik"
-    };
+    let children = if OWN_CHILDREN.contains(&element.name.as_str()) { "tikLRRC" } else { "tik" };
     write_normalised(out, element, "tikLRRC", children);
 }
 
@@ -372,11 +318,8 @@ fn normal_amount(text: &str) -> String {
         Some(digits) => ("-", digits),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
-    let digits = if digits.contains('.') {
-        digits.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        digits
-    };
+    let digits =
+        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
     let digits = digits.trim_start_matches('0');
     match digits {
         "" => "0".to_owned(),
@@ -386,11 +329,7 @@ fn normal_amount(text: &str) -> String {
 }
 
 fn identification(party: &Element) -> String {
-    party
-        .text_at("NIF")
-        .or_else(|| party.text_at("IDOtro/ID"))
-        .unwrap_or_default()
-        .to_owned()
+    party.text_at("NIF").or_else(|| party.text_at("IDOtro/ID")).unwrap_or_default().to_owned()
 }
 
 fn key_of(element: &Element) -> InvoiceKey {
@@ -413,10 +352,8 @@ fn envelope(root: &Element, rows: &[Row], more: bool) -> String {
         let block = root.at("DatosAdicionalesRespuesta");
         block.and_then(|block| block.text_at(name)) == Some("S")
     };
-    let show = Show {
-        issuer_name: asks("MostrarNombreRazonEmisor"),
-        system: asks("MostrarSistemaInformatico"),
-    };
+    let show =
+        Show { issuer_name: asks("MostrarNombreRazonEmisor"), system: asks("MostrarSistemaInformatico") };
     let mut out = Writer::envelope();
     out.start(
         "tikLRRC",
@@ -433,16 +370,8 @@ fn envelope(root: &Element, rows: &[Row], more: bool) -> String {
     if let Some(period) = root.at("FiltroConsulta/PeriodoImputacion") {
         period.write(&mut out, "tikLRRC");
     }
-    out.leaf(
-        "tikLRRC",
-        "IndicadorPaginacion",
-        if more { "S" } else { "N" },
-    );
-    let result = if rows.is_empty() {
-        "SinDatos"
-    } else {
-        "ConDatos"
-    };
+    out.leaf("tikLRRC", "IndicadorPaginacion", if more { "S" } else { "N" });
+    let result = if rows.is_empty() { "SinDatos" } else { "ConDatos" };
     out.leaf("tikLRRC", "ResultadoConsulta", result);
     for row in rows {
         row.write(&mut out, show);

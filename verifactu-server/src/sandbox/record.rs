@@ -130,9 +130,7 @@ impl<'a> Record<'a> {
         };
         SystemKey {
             producer,
-            system: self
-                .text("SistemaInformatico/IdSistemaInformatico")
-                .to_owned(),
+            system: self.text("SistemaInformatico/IdSistemaInformatico").to_owned(),
             installation: self.text("SistemaInformatico/NumeroInstalacion").to_owned(),
         }
     }
@@ -142,8 +140,7 @@ impl<'a> Record<'a> {
     }
 
     pub(crate) fn previous_huella(self) -> Option<&'a str> {
-        self.element
-            .text_at("Encadenamiento/RegistroAnterior/Huella")
+        self.element.text_at("Encadenamiento/RegistroAnterior/Huella")
     }
 
     /// The input of the huella (Huella 0.1.2, 4): names and values joined, over the texts as sent.
@@ -172,12 +169,10 @@ impl<'a> Record<'a> {
 /// SHA-256 of a canonical string, in upper-case hexadecimal.
 pub(crate) fn huella_of(canonical: &str) -> String {
     use std::fmt::Write;
-    Sha256::digest(canonical.as_bytes())
-        .iter()
-        .fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02X}");
-            hex
-        })
+    Sha256::digest(canonical.as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02X}");
+        hex
+    })
 }
 
 #[cfg(test)]

@@ -37,9 +37,7 @@ impl Refusal {
         let text = match code {
             None => "Error interno en el servidor".to_owned(),
             Some(code) => {
-                let text = u16::try_from(code)
-                    .map(super::codes::text)
-                    .unwrap_or_default();
+                let text = u16::try_from(code).map(super::codes::text).unwrap_or_default();
                 format!("Codigo[{code}].{text}")
             }
         };
@@ -57,11 +55,7 @@ impl Refusal {
         out.leaf("", "faultcode", code);
         out.leaf("", "faultstring", &self.text);
         out.open("", "detail");
-        out.leaf(
-            "",
-            "callstack",
-            "WSExcepcion [faultcode=null, detailMap=null, version=0]",
-        );
+        out.leaf("", "callstack", "WSExcepcion [faultcode=null, detailMap=null, version=0]");
         out.close("", "detail");
         out.close("env", "Fault");
         out.finish_envelope()
@@ -70,25 +64,15 @@ impl Refusal {
 
 impl From<Finding> for Refusal {
     fn from(finding: Finding) -> Self {
-        let side = if TECHNICAL.contains(&finding.code) {
-            FaultSide::Server
-        } else {
-            FaultSide::Client
-        };
-        Self {
-            side,
-            text: format!("Codigo[{}].{}", finding.code, finding.description()),
-        }
+        let side = if TECHNICAL.contains(&finding.code) { FaultSide::Server } else { FaultSide::Client };
+        Self { side, text: format!("Codigo[{}].{}", finding.code, finding.description()) }
     }
 }
 
 /// The authority's own trouble, told as AEAT tells it.
 impl From<SandboxError> for Refusal {
     fn from(error: SandboxError) -> Self {
-        tracing::error!(
-            error = &error as &dyn std::error::Error,
-            "the sandbox failed"
-        );
+        tracing::error!(error = &error as &dyn std::error::Error, "the sandbox failed");
         Self::new(3501)
     }
 }

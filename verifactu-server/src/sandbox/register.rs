@@ -61,16 +61,10 @@ fn transition(record: Record<'_>, held: Option<&Invoice>) -> Result<(), Clash> {
     };
     match (creates, held) {
         (true, None) | (false, Some(_)) => Ok(()),
-        (false, None) => Err(Clash {
-            code: 3002,
-            shows_held: false,
-        }),
+        (false, None) => Err(Clash { code: 3002, shows_held: false }),
         // An annulment refused because the invoice exists must not read as one already delivered,
         // so the answer does not show what is held.
-        (true, Some(_)) => Err(Clash {
-            code: 3000,
-            shows_held: record.is_alta(),
-        }),
+        (true, Some(_)) => Err(Clash { code: 3000, shows_held: record.is_alta() }),
     }
 }
 
@@ -141,11 +135,7 @@ pub(crate) fn iso(date: &str) -> String {
 pub(crate) fn text_of(element: &Element) -> String {
     let mut out = Writer::default();
     out.open("", &element.name);
-    for child in element
-        .children
-        .iter()
-        .filter(|child| child.name != "Signature")
-    {
+    for child in element.children.iter().filter(|child| child.name != "Signature") {
         child.write(&mut out, "");
     }
     out.close("", &element.name);

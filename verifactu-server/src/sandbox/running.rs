@@ -137,13 +137,7 @@ impl SandboxConfig {
             }
         });
         tracing::info!(%address, ?admin_address, "sandbox authority listens");
-        Ok(RunningSandbox {
-            address,
-            admin_address,
-            authority,
-            stop,
-            task,
-        })
+        Ok(RunningSandbox { address, admin_address, authority, stop, task })
     }
 }
 
@@ -202,10 +196,7 @@ impl RunningSandbox {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub async fn registrations(
-        &self,
-        issuer: Option<&str>,
-    ) -> Result<Vec<Registration>, SandboxError> {
+    pub async fn registrations(&self, issuer: Option<&str>) -> Result<Vec<Registration>, SandboxError> {
         admin::registrations(&self.authority, issuer.map(str::to_owned)).await
     }
 
@@ -243,10 +234,7 @@ impl RunningSandbox {
     pub async fn stop(self) {
         self.stop.send_replace(true);
         if let Err(error) = self.task.await {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "the sandbox ended badly"
-            );
+            tracing::error!(error = &error as &dyn std::error::Error, "the sandbox ended badly");
         }
     }
 }

@@ -43,10 +43,7 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, SandboxEr
 
 /// The server's side of TLS. A client may show no certificate, since the service answers that with
 /// a page; one of another CA ends the handshake.
-pub(crate) fn acceptor(
-    authority: &Authority,
-    hosts: &[String],
-) -> Result<TlsAcceptor, SandboxError> {
+pub(crate) fn acceptor(authority: &Authority, hosts: &[String]) -> Result<TlsAcceptor, SandboxError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut roots = RootCertStore::empty();
     roots.add(authority.pki.ca_der().clone())?;
@@ -54,11 +51,10 @@ pub(crate) fn acceptor(
         .allow_unauthenticated()
         .build()?;
     let (chain, key) = authority.pki.server_identity(hosts)?;
-    let mut config =
-        ServerConfig::builder_with_details(provider, Arc::new(authority.clock.clone()))
-            .with_safe_default_protocol_versions()?
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(chain, key)?;
+    let mut config = ServerConfig::builder_with_details(provider, Arc::new(authority.clock.clone()))
+        .with_safe_default_protocol_versions()?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
@@ -77,10 +73,7 @@ pub(crate) async fn serve_tls(
             let stream = match handshake {
                 Ok(Ok(stream)) => stream,
                 Ok(Err(error)) => {
-                    tracing::info!(
-                        error = &error as &dyn std::error::Error,
-                        "TLS handshake failed"
-                    );
+                    tracing::info!(error = &error as &dyn std::error::Error, "TLS handshake failed");
                     return;
                 }
                 Err(_) => {
@@ -109,9 +102,7 @@ pub(crate) async fn serve_admin(listener: TcpListener, authority: Arc<Authority>
         async move {
             let service = service_fn(move |request: Request<Incoming>| {
                 let authority = authority.clone();
-                async move {
-                    Ok::<Response<AnswerBody>, Infallible>(admin::serve(&authority, request).await)
-                }
+                async move { Ok::<Response<AnswerBody>, Infallible>(admin::serve(&authority, request).await) }
             });
             converse(stream, service, stop).await;
         }
@@ -163,10 +154,7 @@ where
     S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME)
-        .max_buf_size(HEADER_BUFFER);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(HEADER_BUFFER);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

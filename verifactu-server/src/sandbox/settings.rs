@@ -47,19 +47,10 @@ impl Settings {
             if (least..=most).contains(&value) {
                 Ok(())
             } else {
-                Err(SandboxError::Setting {
-                    setting,
-                    least,
-                    most,
-                })
+                Err(SandboxError::Setting { setting, least, most })
             }
         };
-        within(
-            "wait_seconds",
-            u32::from(self.wait_seconds.unwrap_or(0)),
-            0,
-            9999,
-        )?;
+        within("wait_seconds", u32::from(self.wait_seconds.unwrap_or(0)), 0, 9999)?;
         within("page_size", self.page_size, 1, 10_000)?;
         within("clock_margin_seconds", self.clock_margin_seconds, 0, 86_400)
     }

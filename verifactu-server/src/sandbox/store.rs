@@ -187,10 +187,7 @@ impl Store {
             }
             SCHEMA_VERSION => {}
             found => {
-                return Err(SandboxError::StoreVersion {
-                    found,
-                    known: SCHEMA_VERSION,
-                });
+                return Err(SandboxError::StoreVersion { found, known: SCHEMA_VERSION });
             }
         }
         Ok(Self(Arc::new(Mutex::new(connection))))
@@ -249,30 +246,20 @@ impl Book<'_> {
     }
 
     pub(crate) fn invoice(&self, key: &InvoiceKey) -> Result<Option<Invoice>, SandboxError> {
-        let mut statement = self.0.prepare_cached(
-            "SELECT * FROM invoice WHERE issuer = ?1 AND number = ?2 AND issued = ?3",
-        )?;
-        let row = statement
-            .query_row(params![key.issuer, key.number, key.issued], read_invoice)
-            .optional()?;
+        let mut statement = self
+            .0
+            .prepare_cached("SELECT * FROM invoice WHERE issuer = ?1 AND number = ?2 AND issued = ?3")?;
+        let row =
+            statement.query_row(params![key.issuer, key.number, key.issued], read_invoice).optional()?;
         Ok(row)
     }
 
-    pub(crate) fn system_has_records(
-        &self,
-        issuer: &str,
-        system: &SystemKey,
-    ) -> Result<bool, SandboxError> {
+    pub(crate) fn system_has_records(&self, issuer: &str, system: &SystemKey) -> Result<bool, SandboxError> {
         let mut statement = self.0.prepare_cached(
             "SELECT 1 FROM system
              WHERE issuer = ?1 AND producer = ?2 AND system = ?3 AND installation = ?4",
         )?;
-        Ok(statement.exists(params![
-            issuer,
-            system.producer,
-            system.system,
-            system.installation
-        ])?)
+        Ok(statement.exists(params![issuer, system.producer, system.system, system.installation])?)
     }
 
     /// Appends to the log; the position goes into the invoice's row.
@@ -300,12 +287,7 @@ impl Book<'_> {
 
     /// Puts the invoice's state in the place of the one before. `day` is its date of issue,
     /// `YYYY-MM-DD`.
-    pub(crate) fn put(
-        &self,
-        invoice: &Invoice,
-        day: &str,
-        system: &SystemKey,
-    ) -> Result<(), SandboxError> {
+    pub(crate) fn put(&self, invoice: &Invoice, day: &str, system: &SystemKey) -> Result<(), SandboxError> {
         let mut statement = self.0.prepare_cached(
             "INSERT OR REPLACE INTO invoice (issuer, number, issued, state, code, description,
                  huella, reference, period, day, alta, anulacion, header, presenter, presented_at,
@@ -331,9 +313,7 @@ impl Book<'_> {
             invoice.id_peticion,
             invoice.seq,
         ])?;
-        let mut statement = self
-            .0
-            .prepare_cached("INSERT OR IGNORE INTO system VALUES (?1, ?2, ?3, ?4)")?;
+        let mut statement = self.0.prepare_cached("INSERT OR IGNORE INTO system VALUES (?1, ?2, ?3, ?4)")?;
         statement.execute(params![
             invoice.key.issuer,
             system.producer,
@@ -379,13 +359,10 @@ impl Book<'_> {
     }
 
     /// The log, oldest first; of one issuer if given.
-    pub(crate) fn registrations(
-        &self,
-        issuer: Option<&str>,
-    ) -> Result<Vec<Registration>, SandboxError> {
-        let mut statement = self.0.prepare_cached(
-            "SELECT * FROM registration WHERE ?1 IS NULL OR issuer = ?1 ORDER BY seq",
-        )?;
+    pub(crate) fn registrations(&self, issuer: Option<&str>) -> Result<Vec<Registration>, SandboxError> {
+        let mut statement = self
+            .0
+            .prepare_cached("SELECT * FROM registration WHERE ?1 IS NULL OR issuer = ?1 ORDER BY seq")?;
         let rows = statement.query_map([issuer], read_registration)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -410,11 +387,7 @@ pub(crate) enum Further {
 }
 
 fn read_key(row: &Row<'_>) -> rusqlite::Result<InvoiceKey> {
-    Ok(InvoiceKey {
-        issuer: row.get("issuer")?,
-        number: row.get("number")?,
-        issued: row.get("issued")?,
-    })
+    Ok(InvoiceKey { issuer: row.get("issuer")?, number: row.get("number")?, issued: row.get("issued")? })
 }
 
 fn read_state(row: &Row<'_>) -> rusqlite::Result<InvoiceState> {

@@ -73,9 +73,7 @@ pub(crate) async fn process(
         let mut lines = Vec::new();
         for record in message.all("RegistroFactura").filter_map(Record::of) {
             let facts = Facts {
-                issuer: message
-                    .text_at("Cabecera/ObligadoEmision/NIF")
-                    .unwrap_or_default(),
+                issuer: message.text_at("Cabecera/ObligadoEmision/NIF").unwrap_or_default(),
                 incident: header.is_some_and(header::is_incident),
                 now,
                 today,
@@ -86,34 +84,16 @@ pub(crate) async fn process(
             lines.push(register(book, &facts, &occasion, record, ordered)?);
         }
         let state = MessageState::of(&lines);
-        let outcome = |receipt| Written {
-            lines,
-            state,
-            receipt,
-        };
+        let outcome = |receipt| Written { lines, state, receipt };
         if state == MessageState::Incorrecto {
             return Ok(Verdict::Discard(outcome(None)));
         }
-        let receipt = Receipt {
-            csv,
-            presenter: presenter_nif,
-            at,
-        };
+        let receipt = Receipt { csv, presenter: presenter_nif, at };
         Ok(Verdict::Keep(outcome(Some(receipt))))
     });
-    let Written {
-        lines,
-        state,
-        receipt,
-    } = written.await?;
+    let Written { lines, state, receipt } = written.await?;
     tracing::info!(?state, records = lines.len(), "submission processed");
-    Ok(Answer {
-        message: root,
-        receipt,
-        wait: settings.wait_seconds,
-        state,
-        lines,
-    })
+    Ok(Answer { message: root, receipt, wait: settings.wait_seconds, state, lines })
 }
 
 struct Written {
@@ -204,11 +184,7 @@ impl Line {
         Self::new(record, state, admitted, None)
     }
 
-    pub(crate) fn refused(
-        record: Record<'_>,
-        finding: &Finding,
-        duplicate: Option<Duplicate>,
-    ) -> Self {
+    pub(crate) fn refused(record: Record<'_>, finding: &Finding, duplicate: Option<Duplicate>) -> Self {
         Self::new(record, LineState::Incorrecto, Some(finding), duplicate)
     }
 
@@ -218,12 +194,7 @@ impl Line {
         finding: Option<&Finding>,
         duplicate: Option<Duplicate>,
     ) -> Self {
-        let echo = |name: &'static str| {
-            record
-                .element
-                .text_at(name)
-                .map(|text| (name, text.to_owned()))
-        };
+        let echo = |name: &'static str| record.element.text_at(name).map(|text| (name, text.to_owned()));
         Self {
             key: record.key(),
             operation: record.operation,
@@ -322,10 +293,7 @@ impl Answer {
             }
             out.close("tikR", "Cabecera");
         }
-        let wait = self
-            .wait
-            .map(|seconds| seconds.to_string())
-            .unwrap_or_default();
+        let wait = self.wait.map(|seconds| seconds.to_string()).unwrap_or_default();
         out.leaf("tikR", "TiempoEsperaEnvio", &wait);
         out.leaf("tikR", "EstadoEnvio", self.state.as_str());
         for line in &self.lines {
@@ -340,12 +308,10 @@ impl Answer {
 fn csv_of(id_peticion: &str) -> String {
     const ALPHABET: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let digest = Sha256::digest(id_peticion.as_bytes());
-    let code = digest.iter().take(14).map(|byte| {
-        ALPHABET
-            .get(usize::from(byte % 36))
-            .copied()
-            .map_or('0', char::from)
-    });
+    let code = digest
+        .iter()
+        .take(14)
+        .map(|byte| ALPHABET.get(usize::from(byte % 36)).copied().map_or('0', char::from));
     "A-".chars().chain(code).collect()
 }
 

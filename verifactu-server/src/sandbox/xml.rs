@@ -148,11 +148,7 @@ impl Element {
                 Event::Eof => break,
             }
         }
-        if open.is_empty() {
-            root.ok_or(XmlError::Root)
-        } else {
-            Err(XmlError::Root)
-        }
+        if open.is_empty() { root.ok_or(XmlError::Root) } else { Err(XmlError::Root) }
     }
 
     /// Attributes say nothing in this service, but must be well-formed and differ.
@@ -170,9 +166,8 @@ impl Element {
 
     /// The element at the end of a path of local names separated by `/`.
     pub(crate) fn at(&self, path: &str) -> Option<&Self> {
-        path.split('/').try_fold(self, |element, name| {
-            element.children.iter().find(|child| child.name == name)
-        })
+        path.split('/')
+            .try_fold(self, |element, name| element.children.iter().find(|child| child.name == name))
     }
 
     /// The text at the end of a path.
@@ -199,11 +194,7 @@ impl Element {
     }
 }
 
-fn close(
-    open: &mut [Element],
-    root: &mut Option<Element>,
-    mut element: Element,
-) -> Result<(), XmlError> {
+fn close(open: &mut [Element], root: &mut Option<Element>, mut element: Element) -> Result<(), XmlError> {
     trim(&mut element.text);
     match open.last_mut() {
         Some(parent) => parent.children.push(element),

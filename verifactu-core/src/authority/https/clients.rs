@@ -1,4 +1,4 @@
-//! The clients of the presenters used last.
+//! The clients of the identities used last.
 //!
 //! A client costs 8 KiB, and 50 KiB more while it has a connection open, so thousands can be kept;
 //! the one used longest ago goes first. A client that is dropped here ends its exchanges undisturbed.
@@ -11,19 +11,19 @@ use std::{
 
 use reqwest::Client;
 
-use crate::authority::PresenterId;
+use crate::certificate::IdentityId;
 
 pub(super) struct Clients {
     most: usize,
     kept: Mutex<Kept>,
 }
 
-/// Every use has a number. `by_use` holds each presenter once, under its last one.
+/// Every use has a number. `by_use` holds each identity once, under its last one.
 #[derive(Default)]
 struct Kept {
     uses: u64,
-    by_presenter: HashMap<PresenterId, (u64, Client)>,
-    by_use: BTreeMap<u64, PresenterId>,
+    by_identity: HashMap<IdentityId, (u64, Client)>,
+    by_use: BTreeMap<u64, IdentityId>,
 }
 
 impl Clients {
@@ -31,20 +31,20 @@ impl Clients {
         Self { most: most.max(1), kept: Mutex::default() }
     }
 
-    pub(super) fn find(&self, presenter: PresenterId) -> Option<Client> {
+    pub(super) fn find(&self, identity: IdentityId) -> Option<Client> {
         let mut kept = self.lock();
-        let (_, client) = kept.by_presenter.get(&presenter)?;
+        let (_, client) = kept.by_identity.get(&identity)?;
         let client = client.clone();
-        kept.touch(presenter, client.clone());
+        kept.touch(identity, client.clone());
         Some(client)
     }
 
-    pub(super) fn keep(&self, presenter: PresenterId, client: Client) {
+    pub(super) fn keep(&self, identity: IdentityId, client: Client) {
         let mut kept = self.lock();
-        kept.touch(presenter, client);
-        while kept.by_presenter.len() > self.most {
+        kept.touch(identity, client);
+        while kept.by_identity.len() > self.most {
             let Some((_, oldest)) = kept.by_use.pop_first() else { return };
-            kept.by_presenter.remove(&oldest);
+            kept.by_identity.remove(&oldest);
         }
     }
 
@@ -55,12 +55,12 @@ impl Clients {
 }
 
 impl Kept {
-    fn touch(&mut self, presenter: PresenterId, client: Client) {
+    fn touch(&mut self, identity: IdentityId, client: Client) {
         self.uses += 1;
-        if let Some((before, _)) = self.by_presenter.insert(presenter, (self.uses, client)) {
+        if let Some((before, _)) = self.by_identity.insert(identity, (self.uses, client)) {
             self.by_use.remove(&before);
         }
-        self.by_use.insert(self.uses, presenter);
+        self.by_use.insert(self.uses, identity);
     }
 }
 

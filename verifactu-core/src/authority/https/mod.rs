@@ -1,8 +1,8 @@
 //! The authority over HTTPS with client certificates.
 //!
 //! The host depends on the environment and on the kind of certificate: seals have hosts of their own
-//! (SWeb, endpoints of the WSDL). Every presenter has a client of its own, so that no connection is
-//! ever shared between certificates; clients are kept for the presenters used last.
+//! (SWeb, endpoints of the WSDL). Every identity has a client of its own, so that no connection is
+//! ever shared between certificates; clients are kept for the identities used last.
 //!
 //! Nothing is sent twice from here. Redirects are not followed, proxies are not asked, and of a
 //! failure only what provably came before the first byte of the message counts as not reached.
@@ -23,8 +23,11 @@ use reqwest::{
 };
 use tokio::time::Instant;
 
-use super::{Answered, Authority, Exchange, HolderKind, NoAnswer, NotReached, Presenter, Request, Service};
-use crate::types::Environment;
+use super::{Answered, Authority, Exchange, NoAnswer, NotReached, Request, Service};
+use crate::{
+    certificate::{HolderKind, Identity},
+    types::Environment,
+};
 use clients::Clients;
 use tls::Tls;
 
@@ -125,8 +128,8 @@ pub struct Limits {
     pub idle: Duration,
     /// Most bytes of an answer: 16 MiB.
     pub answer: usize,
-    /// Most presenters whose clients are kept: 10 000.
-    pub presenters: usize,
+    /// Most identities whose clients are kept: 10 000.
+    pub identities: usize,
 }
 
 impl Default for Limits {
@@ -136,7 +139,7 @@ impl Default for Limits {
             exchange: Duration::from_secs(60),
             idle: Duration::from_secs(20),
             answer: 16 << 20,
-            presenters: 10_000,
+            identities: 10_000,
         }
     }
 }
@@ -165,15 +168,17 @@ impl HttpsAuthority {
     /// # Errors
     /// [`SetupError`] if there is nothing to trust.
     pub fn new(hosts: Hosts, trust: &Trust, limits: Limits) -> Result<Self, SetupError> {
-        Ok(Self { hosts, tls: Tls::new(trust)?, limits, clients: Clients::new(limits.presenters) })
+        Ok(Self { hosts, tls: Tls::new(trust)?, limits, clients: Clients::new(limits.identities) })
     }
 
-    fn client(&self, presenter: &Presenter) -> Result<Client, NotReached> {
-        if let Some(client) = self.clients.find(presenter.id()) {
+    fn client(&self, identity: &Identity) -> Result<Client, NotReached> {
+        if let Some(client) = self.clients.find(identity.id()) {
             return Ok(client);
         }
+        let unusable = |error: &dyn std::error::Error| NotReached::Identity { detail: error.to_string() };
+        let tls = self.tls.for_identity(identity).map_err(|error| unusable(&error))?;
         let client = Client::builder()
-            .tls_backend_preconfigured(self.tls.for_presenter(presenter)?)
+            .tls_backend_preconfigured(tls)
             .http1_only()
             .no_proxy()
             .redirect(redirect::Policy::none())
@@ -184,8 +189,8 @@ impl HttpsAuthority {
             .pool_max_idle_per_host(2)
             .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|error| NotReached::Presenter { detail: error.to_string() })?;
-        self.clients.keep(presenter.id(), client.clone());
+            .map_err(|error| unusable(&error))?;
+        self.clients.keep(identity.id(), client.clone());
         Ok(client)
     }
 
@@ -245,12 +250,12 @@ enum Failure {
 impl Authority for HttpsAuthority {
     async fn exchange(&self, request: Request) -> Exchange {
         let start = Instant::now();
-        let Request { service, presenter, body } = request;
-        let client = match self.client(&presenter) {
+        let Request { service, identity, body } = request;
+        let client = match self.client(&identity) {
             Ok(client) => client,
             Err(reason) => return Exchange::NotReached { reason, elapsed: start.elapsed() },
         };
-        let url = self.hosts.url(presenter.kind, service);
+        let url = self.hosts.url(identity.certificate().holder.kind, service);
         let found = tokio::time::timeout(self.limits.exchange, self.answer(url, client, body)).await;
         let elapsed = start.elapsed();
         match found {

@@ -1,18 +1,18 @@
-//! TLS: whom to trust, and how a presenter shows its certificate. The provider is handed over
+//! TLS: whom to trust, and how an identity shows its certificate. The provider is handed over
 //! explicitly, because the process may have another default, or none.
 
 use std::{fmt, sync::Arc};
 
 use rustls::{
-    ClientConfig, InconsistentKeys, RootCertStore,
+    ClientConfig, RootCertStore,
     client::Resumption,
     crypto::{CryptoProvider, aws_lc_rs},
-    pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject as _},
+    pki_types::{CertificateDer, pem::PemObject as _},
     sign::{CertifiedKey, SingleCertAndKey},
 };
 
 use super::SetupError;
-use crate::authority::{NotReached, Presenter};
+use crate::certificate::Identity;
 
 /// Under which roots the host's certificate must stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,21 +52,9 @@ impl Tls {
         Ok(Self { provider: Arc::new(aws_lc_rs::default_provider()), roots: Arc::new(roots) })
     }
 
-    /// The configuration with which one presenter connects.
-    pub(super) fn for_presenter(&self, presenter: &Presenter) -> Result<ClientConfig, NotReached> {
-        self.configure(presenter).map_err(|error| NotReached::Presenter { detail: error.to_string() })
-    }
-
-    fn configure(&self, presenter: &Presenter) -> Result<ClientConfig, rustls::Error> {
-        // Borrowed, so that no copy of the key stays behind unwiped.
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(presenter.key_pkcs8.expose()));
-        let key = aws_lc_rs::sign::any_supported_type(&key)?;
-        let chain = presenter.chain.iter().map(|der| CertificateDer::from(der.clone())).collect();
-        let certified = CertifiedKey::new(chain, key);
-        match certified.keys_match() {
-            Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
-            Err(error) => return Err(error),
-        }
+    /// The configuration with which one identity connects.
+    pub(super) fn for_identity(&self, identity: &Identity) -> Result<ClientConfig, rustls::Error> {
+        let certified = CertifiedKey::clone(&identity.certified_key());
         let mut config = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()?
             .with_root_certificates(Arc::clone(&self.roots))

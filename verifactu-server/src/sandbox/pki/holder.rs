@@ -9,8 +9,8 @@ use std::fmt;
 use jiff::Timestamp;
 use rcgen::string::PrintableString;
 use rcgen::{
-    CertificateParams, CustomExtension, DistinguishedName, DnType, DnValue,
-    ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose, date_time_ymd,
+    CertificateParams, CustomExtension, DistinguishedName, DnType, DnValue, ExtendedKeyUsagePurpose, IsCa,
+    KeyUsagePurpose, date_time_ymd,
 };
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -153,15 +153,11 @@ impl Holder {
             KeyUsagePurpose::ContentCommitment,
             KeyUsagePurpose::KeyEncipherment,
         ];
-        params.extended_key_usages = vec![
-            ExtendedKeyUsagePurpose::ClientAuth,
-            ExtendedKeyUsagePurpose::EmailProtection,
-        ];
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::EmailProtection];
         params.use_authority_key_identifier_extension = true;
-        params.custom_extensions = vec![CustomExtension::from_oid_content(
-            QC_STATEMENTS,
-            qualified_type(self.kind).to_vec(),
-        )];
+        params.custom_extensions =
+            vec![CustomExtension::from_oid_content(QC_STATEMENTS, qualified_type(self.kind).to_vec())];
         Ok(params)
     }
 
@@ -169,16 +165,10 @@ impl Holder {
         let mut subject = DistinguishedName::new();
         subject.push(DnType::CountryName, "ES");
         if let Some(entity) = &self.entity {
-            subject.push(
-                DnType::OrganizationName,
-                text("the entity's name", &entity.name)?,
-            );
+            subject.push(DnType::OrganizationName, text("the entity's name", &entity.name)?);
             subject.push(
                 DnType::CustomDnType(ORGANIZATION_IDENTIFIER.to_vec()),
-                text(
-                    "the entity's NIF",
-                    &format!("VATES-{}", nif("the entity's NIF", entity)?),
-                )?,
+                text("the entity's NIF", &format!("VATES-{}", nif("the entity's NIF", entity)?))?,
             );
         }
         let serial = match (&self.person, &self.entity) {
@@ -186,12 +176,9 @@ impl Holder {
             (None, Some(entity)) => nif("the NIF", entity)?.to_owned(),
             (None, None) => String::new(),
         };
-        let serial = PrintableString::try_from(serial)
-            .map_err(|_| SandboxError::Holder { field: "the NIF" })?;
-        subject.push(
-            DnType::CustomDnType(SERIAL_NUMBER.to_vec()),
-            DnValue::PrintableString(serial),
-        );
+        let serial =
+            PrintableString::try_from(serial).map_err(|_| SandboxError::Holder { field: "the NIF" })?;
+        subject.push(DnType::CustomDnType(SERIAL_NUMBER.to_vec()), DnValue::PrintableString(serial));
         subject.push(DnType::CommonName, text("the name", &self.common_name())?);
         Ok(subject)
     }
@@ -209,31 +196,20 @@ impl fmt::Debug for Holder {
 
 impl Party {
     fn new(nif: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            nif: nif.into(),
-            name: name.into(),
-        }
+        Self { nif: nif.into(), name: name.into() }
     }
 }
 
 /// A NIF is not checked beyond its characters: a test may want a wrong one in a certificate.
 fn nif<'a>(field: &'static str, party: &'a Party) -> Result<&'a str, SandboxError> {
-    let fits = (1..=20).contains(&party.nif.len())
-        && party.nif.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if fits {
-        Ok(&party.nif)
-    } else {
-        Err(SandboxError::Holder { field })
-    }
+    let fits =
+        (1..=20).contains(&party.nif.len()) && party.nif.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if fits { Ok(&party.nif) } else { Err(SandboxError::Holder { field }) }
 }
 
 fn text(field: &'static str, value: &str) -> Result<String, SandboxError> {
     let fits = (1..=200).contains(&value.chars().count()) && !value.contains(char::is_control);
-    if fits {
-        Ok(value.to_owned())
-    } else {
-        Err(SandboxError::Holder { field })
-    }
+    if fits { Ok(value.to_owned()) } else { Err(SandboxError::Holder { field }) }
 }
 
 /// `QCStatements` with compliance and type (ETSI EN 319 412-5): `esign` or `eseal`.

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use p12_keystore::{EncryptionAlgorithm, KeyStore, KeyStoreEntry, MacAlgorithm, PrivateKeyChain};
 use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
-    PKCS_RSA_SHA256, RsaKeySize, date_time_ymd,
+    BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
+    IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize,
+    date_time_ymd,
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -96,11 +96,7 @@ impl Pki {
     }
 
     fn new(key: KeyPair, certificate: CertificateDer<'static>, certificate_pem: String) -> Self {
-        Self(Arc::new(Authority {
-            issuer: Issuer::new(ca_params(), key),
-            certificate,
-            certificate_pem,
-        }))
+        Self(Arc::new(Authority { issuer: Issuer::new(ca_params(), key), certificate, certificate_pem }))
     }
 
     /// The CA's certificate, for the client's list of roots.
@@ -137,11 +133,8 @@ impl Pki {
         names.extend(hosts.iter().cloned());
         let mut params = CertificateParams::new(names)?;
         params.distinguished_name = DistinguishedName::new();
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "VERI*FACTU sandbox authority");
-        (params.not_before, params.not_after) =
-            (date_time_ymd(2020, 1, 1), date_time_ymd(2049, 12, 31));
+        params.distinguished_name.push(DnType::CommonName, "VERI*FACTU sandbox authority");
+        (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2049, 12, 31));
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
@@ -242,12 +235,8 @@ fn ca_params() -> CertificateParams {
     let name = &mut params.distinguished_name;
     name.push(DnType::CountryName, "ES");
     name.push(DnType::OrganizationName, "VERI*FACTU sandbox");
-    name.push(
-        DnType::CommonName,
-        "VERI*FACTU sandbox CA, not a qualified issuer",
-    );
-    (params.not_before, params.not_after) =
-        (date_time_ymd(2015, 1, 1), date_time_ymd(2049, 12, 31));
+    name.push(DnType::CommonName, "VERI*FACTU sandbox CA, not a qualified issuer");
+    (params.not_before, params.not_after) = (date_time_ymd(2015, 1, 1), date_time_ymd(2049, 12, 31));
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params
@@ -263,11 +252,7 @@ pub(crate) enum Privacy {
 }
 
 /// Writes beside the file and renames, so that a reader sees the whole content or none.
-pub(crate) fn write_whole(
-    path: &Path,
-    content: &[u8],
-    privacy: Privacy,
-) -> Result<(), SandboxError> {
+pub(crate) fn write_whole(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), SandboxError> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let write = || -> io::Result<()> {

@@ -26,18 +26,12 @@ impl Presenter {
 
     /// The NIF that AEAT shows as `NIFPresentador`: the entity's, else the person's.
     pub(crate) fn nif(&self) -> &str {
-        self.entity
-            .as_deref()
-            .or(self.person.as_deref())
-            .unwrap_or_default()
+        self.entity.as_deref().or(self.person.as_deref()).unwrap_or_default()
     }
 
     /// Whether `nif` is one of the holder's own.
     pub(crate) fn is(&self, nif: &str) -> bool {
-        [&self.entity, &self.person]
-            .into_iter()
-            .flatten()
-            .any(|own| own == nif)
+        [&self.entity, &self.person].into_iter().flatten().any(|own| own == nif)
     }
 }
 

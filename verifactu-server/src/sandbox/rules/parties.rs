@@ -15,10 +15,7 @@ pub(super) fn recipients_by_type(_: &Facts<'_>, record: Record<'_>) -> Option<Fi
     if !record.is_alta() {
         return None;
     }
-    match (
-        record.text("TipoFactura"),
-        record.at("Destinatarios").is_some(),
-    ) {
+    match (record.text("TipoFactura"), record.at("Destinatarios").is_some()) {
         ("F2" | "R5", true) => Some(Finding::new(1190)),
         ("F1" | "F3" | "R1" | "R2" | "R3" | "R4", false) => Some(Finding::new(1189)),
         _ => None,
@@ -28,9 +25,7 @@ pub(super) fn recipients_by_type(_: &Facts<'_>, record: Record<'_>) -> Option<Fi
 /// A wrong check character comes back as 4109 on the record's line, though AEAT lists the code
 /// among those that refuse a message.
 pub(super) fn check_characters(_: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
-    let recipients = record
-        .at("Destinatarios")
-        .map(|block| block.all("IDDestinatario"));
+    let recipients = record.at("Destinatarios").map(|block| block.all("IDDestinatario"));
     recipients
         .into_iter()
         .flatten()

@@ -45,11 +45,7 @@ impl Facet {
             return Ok(());
         }
         let finding = Finding::new(self.code);
-        Err(if self.code == 1100 {
-            finding.naming(name)
-        } else {
-            finding
-        })
+        Err(if self.code == 1100 { finding.naming(name) } else { finding })
     }
 }
 
@@ -65,10 +61,7 @@ impl Form {
             Self::Rate => decimal(text, 3),
             Self::Stamp => stamp(text),
             Self::SystemId => {
-                text.len() == 2
-                    && text
-                        .bytes()
-                        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+                text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
             }
             Self::Year => text.len() == 4 && digits(text),
             Self::Any => true,
@@ -91,8 +84,7 @@ pub(crate) fn civil_date(text: &str) -> Option<Date> {
 
 /// Whether the text is hexadecimal in upper case.
 pub(crate) fn is_upper_hex(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte))
+    text.bytes().all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte))
 }
 
 fn digits(text: &str) -> bool {
@@ -110,14 +102,11 @@ fn decimal(text: &str, most: usize) -> bool {
 fn stamp(text: &str) -> bool {
     let shape = |text: &str, pattern: &str| {
         text.len() == pattern.len()
-            && text
-                .bytes()
-                .zip(pattern.bytes())
-                .all(|(byte, like)| match like {
-                    b'0' => byte.is_ascii_digit(),
-                    b'+' => byte == b'+' || byte == b'-',
-                    other => byte == other,
-                })
+            && text.bytes().zip(pattern.bytes()).all(|(byte, like)| match like {
+                b'0' => byte.is_ascii_digit(),
+                b'+' => byte == b'+' || byte == b'-',
+                other => byte == other,
+            })
     };
     (shape(text, "0000-00-00T00:00:00Z") || shape(text, "0000-00-00T00:00:00+00:00"))
         && text.parse::<jiff::Timestamp>().is_ok()

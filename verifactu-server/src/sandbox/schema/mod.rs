@@ -60,9 +60,8 @@ impl Node {
         let mut children = element.children.iter().peekable();
         for slot in slots {
             let mut count = 0;
-            while let Some((node, child)) = children
-                .peek()
-                .and_then(|child| Some((slot.node(child)?, *child)))
+            while let Some((node, child)) =
+                children.peek().and_then(|child| Some((slot.node(child)?, *child)))
             {
                 children.next();
                 count += 1;
@@ -109,9 +108,7 @@ impl Node {
 
 impl Slot {
     fn node(&self, element: &Element) -> Option<&'static Node> {
-        self.any_of
-            .iter()
-            .find(|node| node.ns == element.ns && node.name == element.name)
+        self.any_of.iter().find(|node| node.ns == element.ns && node.name == element.name)
     }
 
     fn excess(&self, name: &str) -> Finding {

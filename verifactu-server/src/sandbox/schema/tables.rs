@@ -9,64 +9,38 @@ const fn facet(form: Form, code: u16) -> Facet {
 }
 
 const fn leaf(name: &'static str, form: Form, code: u16) -> Node {
-    Node {
-        ns: Ns::Information,
-        name,
-        shape: Shape::Leaf(facet(form, code)),
-    }
+    Node { ns: Ns::Information, name, shape: Shape::Leaf(facet(form, code)) }
 }
 
 const fn group(name: &'static str, slots: &'static [Slot]) -> Node {
-    Node {
-        ns: Ns::Information,
-        name,
-        shape: Shape::Group(slots),
-    }
+    Node { ns: Ns::Information, name, shape: Shape::Group(slots) }
 }
 
 const fn within(ns: Ns, node: Node) -> Node {
-    Node {
-        ns,
-        name: node.name,
-        shape: node.shape,
-    }
+    Node { ns, name: node.name, shape: node.shape }
 }
 
 const fn one(any_of: &'static [Node]) -> Slot {
-    Slot {
-        any_of,
-        least: 1,
-        most: 1,
-    }
+    Slot { any_of, least: 1, most: 1 }
 }
 
 const fn opt(any_of: &'static [Node]) -> Slot {
-    Slot {
-        any_of,
-        least: 0,
-        most: 1,
-    }
+    Slot { any_of, least: 0, most: 1 }
 }
 
 const fn many(any_of: &'static [Node], most: usize) -> Slot {
-    Slot {
-        any_of,
-        least: 1,
-        most,
-    }
+    Slot { any_of, least: 1, most }
 }
 
 const YES_NO: Form = Form::OneOf(&["S", "N"]);
 const YES: Form = Form::OneOf(&["S"]);
 const VERSION: Form = Form::OneOf(&["1.0"]);
-const MONTHS: Form = Form::OneOf(&[
-    "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12",
-]);
+const MONTHS: Form = Form::OneOf(&["01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12"]);
 const INVOICE_TYPES: Form = Form::OneOf(&["F1", "F2", "R1", "R2", "R3", "R4", "R5", "F3"]);
 const ID_TYPES: Form = Form::OneOf(&["02", "03", "04", "05", "06", "07"]);
 const REGIMES: Form = Form::OneOf(&[
-    "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "14", "15", "17", "18", "19",
-    "20", "21",
+    "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "14", "15", "17", "18", "19", "20",
+    "21",
 ]);
 const EXEMPTIONS: Form = Form::OneOf(&["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8"]);
 
@@ -113,14 +87,8 @@ pub(crate) static QUERY: Node = Node {
             group(
                 "DatosAdicionalesRespuesta",
                 &[
-                    opt(&[within(
-                        Ns::Query,
-                        leaf("MostrarNombreRazonEmisor", YES_NO, 1270),
-                    )]),
-                    opt(&[within(
-                        Ns::Query,
-                        leaf("MostrarSistemaInformatico", YES_NO, 1271),
-                    )]),
+                    opt(&[within(Ns::Query, leaf("MostrarNombreRazonEmisor", YES_NO, 1270))]),
+                    opt(&[within(Ns::Query, leaf("MostrarSistemaInformatico", YES_NO, 1271))]),
                 ],
             ),
         )]),
@@ -128,20 +96,11 @@ pub(crate) static QUERY: Node = Node {
 };
 
 const HEADER_SLOTS: &[Slot] = &[
-    one(&[group(
-        "ObligadoEmision",
-        &[one(&[NAME]), one(&[leaf("NIF", Form::Nif, 4116)])],
-    )]),
-    opt(&[group(
-        "Representante",
-        &[one(&[NAME]), one(&[leaf("NIF", Form::Nif, 4117)])],
-    )]),
+    one(&[group("ObligadoEmision", &[one(&[NAME]), one(&[leaf("NIF", Form::Nif, 4116)])])]),
+    opt(&[group("Representante", &[one(&[NAME]), one(&[leaf("NIF", Form::Nif, 4117)])])]),
     opt(&[group(
         "RemisionVoluntaria",
-        &[
-            opt(&[leaf("FechaFinVeriFactu", Form::Date, 4106)]),
-            opt(&[leaf("Incidencia", YES_NO, 4121)]),
-        ],
+        &[opt(&[leaf("FechaFinVeriFactu", Form::Date, 4106)]), opt(&[leaf("Incidencia", YES_NO, 4121)])],
     )]),
     opt(&[group(
         "RemisionRequerimiento",
@@ -161,14 +120,8 @@ const ALTA: &[Slot] = &[
     opt(&[leaf("RechazoPrevio", Form::OneOf(&["N", "S", "X"]), 1171)]),
     one(&[leaf("TipoFactura", INVOICE_TYPES, 1106)]),
     opt(&[leaf("TipoRectificativa", Form::OneOf(&["S", "I"]), 1107)]),
-    opt(&[group(
-        "FacturasRectificadas",
-        &[many(&[group("IDFacturaRectificada", OTHER_KEY)], 1000)],
-    )]),
-    opt(&[group(
-        "FacturasSustituidas",
-        &[many(&[group("IDFacturaSustituida", OTHER_KEY)], 1000)],
-    )]),
+    opt(&[group("FacturasRectificadas", &[many(&[group("IDFacturaRectificada", OTHER_KEY)], 1000)])]),
+    opt(&[group("FacturasSustituidas", &[many(&[group("IDFacturaSustituida", OTHER_KEY)], 1000)])]),
     opt(&[group(
         "ImporteRectificacion",
         &[
@@ -182,31 +135,17 @@ const ALTA: &[Slot] = &[
     opt(&[leaf("FacturaSimplificadaArt7273", YES_NO, 1136)]),
     opt(&[leaf("FacturaSinIdentifDestinatarioArt61d", YES_NO, 1184)]),
     opt(&[leaf("Macrodato", YES_NO, 1137)]),
-    opt(&[leaf(
-        "EmitidaPorTerceroODestinatario",
-        Form::OneOf(&["D", "T"]),
-        1151,
-    )]),
+    opt(&[leaf("EmitidaPorTerceroODestinatario", Form::OneOf(&["D", "T"]), 1151)]),
     opt(&[group("Tercero", PARTY)]),
-    opt(&[group(
-        "Destinatarios",
-        &[many(&[group("IDDestinatario", PARTY)], 1000)],
-    )]),
+    opt(&[group("Destinatarios", &[many(&[group("IDDestinatario", PARTY)], 1000)])]),
     opt(&[leaf("Cupon", YES_NO, 1157)]),
-    one(&[group(
-        "Desglose",
-        &[many(&[group("DetalleDesglose", LINE)], 12)],
-    )]),
+    one(&[group("Desglose", &[many(&[group("DetalleDesglose", LINE)], 12)])]),
     one(&[leaf("CuotaTotal", Form::Amount, 1100)]),
     one(&[leaf("ImporteTotal", Form::Amount, 1100)]),
     one(&[group("Encadenamiento", LINK)]),
     one(&[group("SistemaInformatico", SYSTEM)]),
     one(&[leaf("FechaHoraHusoGenRegistro", Form::Stamp, 1244)]),
-    opt(&[leaf(
-        "NumRegistroAcuerdoFacturacion",
-        Form::Text(0, 15),
-        1100,
-    )]),
+    opt(&[leaf("NumRegistroAcuerdoFacturacion", Form::Text(0, 15), 1100)]),
     opt(&[leaf("IdAcuerdoSistemaInformatico", Form::Text(0, 16), 1100)]),
     one(&[leaf("TipoHuella", Form::OneOf(&["01"]), 1247)]),
     one(&[leaf("Huella", Form::Any, 1262)]),
@@ -252,11 +191,7 @@ const ANULACION: &[Slot] = &[
     opt(&[SIGNATURE]),
 ];
 
-const SIGNATURE: Node = Node {
-    ns: Ns::Signature,
-    name: "Signature",
-    shape: Shape::Opaque,
-};
+const SIGNATURE: Node = Node { ns: Ns::Signature, name: "Signature", shape: Shape::Opaque };
 
 const ALTA_KEY: &[Slot] = &[
     one(&[leaf("IDEmisorFactura", Form::Nif, 1219)]),
@@ -271,10 +206,7 @@ const OTHER_KEY: &[Slot] = &[
     one(&[leaf("FechaExpedicionFactura", Form::Date, 1145)]),
 ];
 
-const PARTY: &[Slot] = &[
-    one(&[NAME]),
-    one(&[leaf("NIF", Form::Nif, 1100), group("IDOtro", OTHER_ID)]),
-];
+const PARTY: &[Slot] = &[one(&[NAME]), one(&[leaf("NIF", Form::Nif, 1100), group("IDOtro", OTHER_ID)])];
 
 const OTHER_ID: &[Slot] = &[
     opt(&[leaf("CodigoPais", COUNTRIES, 1101)]),
@@ -284,17 +216,9 @@ const OTHER_ID: &[Slot] = &[
 
 /// The choice between classification and exemption is left to rules 1195 and 1196.
 const LINE: &[Slot] = &[
-    opt(&[leaf(
-        "Impuesto",
-        Form::OneOf(&["01", "02", "03", "05"]),
-        1218,
-    )]),
+    opt(&[leaf("Impuesto", Form::OneOf(&["01", "02", "03", "05"]), 1218)]),
     opt(&[leaf("ClaveRegimen", REGIMES, 1246)]),
-    opt(&[leaf(
-        "CalificacionOperacion",
-        Form::OneOf(&["S1", "S2", "N1", "N2"]),
-        1181,
-    )]),
+    opt(&[leaf("CalificacionOperacion", Form::OneOf(&["S1", "S2", "N1", "N2"]), 1181)]),
     opt(&[leaf("OperacionExenta", EXEMPTIONS, 1182)]),
     opt(&[leaf("TipoImpositivo", Form::Rate, 1100)]),
     one(&[leaf("BaseImponibleOimporteNoSujeto", Form::Amount, 1100)]),
@@ -338,14 +262,8 @@ const SYSTEM_ID: &[Slot] = &[
 const QUERY_HEADER: &[Slot] = &[
     one(&[leaf("IDVersion", VERSION, 1251)]),
     opt(&[
-        group(
-            "ObligadoEmision",
-            &[one(&[NAME]), one(&[leaf("NIF", Form::Nif, 4116)])],
-        ),
-        group(
-            "Destinatario",
-            &[one(&[NAME]), one(&[leaf("NIF", Form::Nif, 1100)])],
-        ),
+        group("ObligadoEmision", &[one(&[NAME]), one(&[leaf("NIF", Form::Nif, 4116)])]),
+        group("Destinatario", &[one(&[NAME]), one(&[leaf("NIF", Form::Nif, 1100)])]),
     ]),
     opt(&[leaf("IndicadorRepresentante", YES, 1249)]),
 ];
@@ -355,16 +273,10 @@ const QUERY_FILTER: &[Slot] = &[
         Ns::Query,
         group(
             "PeriodoImputacion",
-            &[
-                one(&[leaf("Ejercicio", Form::Year, 1100)]),
-                one(&[leaf("Periodo", MONTHS, 1248)]),
-            ],
+            &[one(&[leaf("Ejercicio", Form::Year, 1100)]), one(&[leaf("Periodo", MONTHS, 1248)])],
         ),
     )]),
-    opt(&[within(
-        Ns::Query,
-        leaf("NumSerieFactura", Form::Number, 1104),
-    )]),
+    opt(&[within(Ns::Query, leaf("NumSerieFactura", Form::Number, 1104))]),
     opt(&[within(Ns::Query, group("Contraparte", PARTY))]),
     opt(&[within(
         Ns::Query,
@@ -374,19 +286,13 @@ const QUERY_FILTER: &[Slot] = &[
                 leaf("FechaExpedicionFactura", Form::Date, 1105),
                 group(
                     "RangoFechaExpedicion",
-                    &[
-                        opt(&[leaf("Desde", Form::Date, 1105)]),
-                        opt(&[leaf("Hasta", Form::Date, 1105)]),
-                    ],
+                    &[opt(&[leaf("Desde", Form::Date, 1105)]), opt(&[leaf("Hasta", Form::Date, 1105)])],
                 ),
             ])],
         ),
     )]),
     opt(&[within(Ns::Query, group("SistemaInformatico", QUERY_SYSTEM))]),
-    opt(&[within(
-        Ns::Query,
-        leaf("RefExterna", Form::Text(0, 60), 1253),
-    )]),
+    opt(&[within(Ns::Query, leaf("RefExterna", Form::Text(0, 60), 1253))]),
     opt(&[within(Ns::Query, group("ClavePaginacion", ALTA_KEY))]),
 ];
 
