@@ -3,4 +3,6 @@
 
 #[cfg(feature = "signing")]
 pub mod certificate;
+#[cfg(feature = "signing")]
+pub mod signature;
 pub mod types;
