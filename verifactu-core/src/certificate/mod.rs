@@ -21,3 +21,4 @@ pub use identity::{Identity, IdentityId, KeyKind};
 pub use pkcs12::{MAX_FILE, Opened, Wanted, open};
 pub use vault::{Purpose, Vault, VaultError};
 pub use x509::Certificate;
+pub(crate) use x509::PublicKey;

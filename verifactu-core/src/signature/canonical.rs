@@ -145,7 +145,10 @@ mod tests {
                 "<p:a xmlns:p='u:p' xmlns='u:d' xmlns:q='u:q' q:z='1' p:y='2' x='3'><b xmlns='u:d' xmlns:q='u:q'/></p:a>",
                 "<p:a xmlns=\"u:d\" xmlns:p=\"u:p\" xmlns:q=\"u:q\" x=\"3\" p:y=\"2\" q:z=\"1\"><b></b></p:a>",
             ),
-            ("<a xmlns='u:d'><b xmlns=''><c xmlns=''/></b></a>", "<a xmlns=\"u:d\"><b xmlns=\"\"><c></c></b></a>"),
+            (
+                "<a xmlns='u:d'><b xmlns=''><c xmlns=''/></b></a>",
+                "<a xmlns=\"u:d\"><b xmlns=\"\"><c></c></b></a>",
+            ),
             ("<a xmlns=''/>", "<a></a>"),
         ] {
             assert_eq!(form(text), expected, "{text}");
@@ -170,10 +173,33 @@ mod tests {
         let wide = format!("<a {}/>", (0..33).map(|n| format!("a{n}='' ")).collect::<String>());
         let long = format!("<a>{}</a>", "x".repeat(1024 * 1024));
         for text in [
-            "", " ", "x", "<a>", "<a></b>", "<a/><b/>", "<a/>x", "<a b='1' b='2'/>", "<p:a/>", "<a p:b=''/>",
-            "<a xmlns:p='u' xmlns:q='u' p:b='' q:b=''/>", "<a xmlns:p=''/>", "<a>&x;</a>", "<a>&#0;</a>",
-            "<a>&#1;</a>", "<a b='&#2;'/>", "<!DOCTYPE a><a/>", "<a><?p x?></a>", "<a xml:lang='es'/>",
-            "<a xmlns:xml='u'/>", "<a:b:c/>", "<1a/>", "</a>", &deep, &many, &wide, &long,
+            "",
+            " ",
+            "x",
+            "<a>",
+            "<a></b>",
+            "<a/><b/>",
+            "<a/>x",
+            "<a b='1' b='2'/>",
+            "<p:a/>",
+            "<a p:b=''/>",
+            "<a xmlns:p='u' xmlns:q='u' p:b='' q:b=''/>",
+            "<a xmlns:p=''/>",
+            "<a>&x;</a>",
+            "<a>&#0;</a>",
+            "<a>&#1;</a>",
+            "<a b='&#2;'/>",
+            "<!DOCTYPE a><a/>",
+            "<a><?p x?></a>",
+            "<a xml:lang='es'/>",
+            "<a xmlns:xml='u'/>",
+            "<a:b:c/>",
+            "<1a/>",
+            "</a>",
+            &deep,
+            &many,
+            &wide,
+            &long,
         ] {
             let refused = canonical_form(text.as_bytes());
             assert!(refused.is_err(), "{}", &text[..text.len().min(60)]);

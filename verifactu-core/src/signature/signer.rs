@@ -41,6 +41,7 @@ pub struct Signer {
     method: &'static str,
     /// From the end of SigningTime to the ObjectReference.
     constant_properties: String,
+    properties_end: String,
     key_info: String,
 }
 
@@ -67,6 +68,7 @@ impl Signer {
         let certificates = String::from_utf8(certificates).unwrap_or_default();
         Ok(Self {
             constant_properties: constant_properties(&certificates),
+            properties_end: properties_end(),
             key_info: key_info(identity),
             method,
             identity: identity.clone(),
@@ -97,16 +99,20 @@ impl Signer {
             time.as_str(),
             &self.constant_properties,
             &id,
-            PROPERTIES_END,
+            &self.properties_end,
         ];
 
         let mut hash = Context::new(&SHA256);
-        hash.update(PROPERTIES_APART.as_bytes());
-        for part in properties {
+        let start = ["<xades:SignedProperties xmlns=\"", RECORD, "\" xmlns:ds=\"", DS];
+        let start = start.into_iter().chain(["\" xmlns:xades=\"", XADES, "\" Id=\""]);
+        for part in start.chain(properties) {
             hash.update(part.as_bytes());
         }
-        let signed_info = self.signed_info(&id, digest::digest(&SHA256, record.as_bytes()), hash.finish());
-        let signature = self.identity.sign(signed_info.as_bytes())?;
+        let record_digest = digest::digest(&SHA256, record.as_bytes());
+        let info = self.signed_info(&id, record_digest, hash.finish());
+        let start = ["<ds:SignedInfo xmlns=\"", RECORD, "\" xmlns:ds=\"", DS, "\">"].concat();
+        let signature =
+            self.identity.sign([&start, info.as_str(), "</ds:SignedInfo>"].concat().as_bytes())?;
 
         out.reserve(record.len() + self.key_info.len() + self.constant_properties.len() + 2800);
         let mut put = |parts: &[&str]| {
@@ -114,21 +120,21 @@ impl Signer {
                 out.extend_from_slice(part.as_bytes());
             }
         };
-        put(&[body, "<ds:Signature xmlns:ds=\"", DS, "\" Id=\"", &id, "\"><ds:SignedInfo>"]);
-        put(&[&signed_info[SIGNED_INFO_APART.len()..]]);
+        put(&[body, "<ds:Signature xmlns:ds=\"", DS, "\" Id=\"", &id, "\">"]);
+        put(&["<ds:SignedInfo>", &info, "</ds:SignedInfo>"]);
         put(&["<ds:SignatureValue Id=\"", &id, "-sigvalue\">", &BASE64.encode(signature)]);
-        put(&["</ds:SignatureValue>", &self.key_info, "<ds:Object><xades:QualifyingProperties xmlns:xades=\""]);
-        put(&[XADES, "\" Target=\"#", &id, "\"><xades:SignedProperties Id=\""]);
+        put(&["</ds:SignatureValue>", &self.key_info, "<ds:Object>"]);
+        put(&["<xades:QualifyingProperties xmlns:xades=\"", XADES, "\" Target=\"#", &id, "\">"]);
+        put(&["<xades:SignedProperties Id=\""]);
         put(&properties);
         put(&["</xades:QualifyingProperties></ds:Object></ds:Signature>", end]);
         Ok(())
     }
 
-    /// SignedInfo in the form that is signed.
+    /// What is inside SignedInfo.
     fn signed_info(&self, id: &str, record: digest::Digest, properties: digest::Digest) -> String {
         let (record, properties) = (BASE64.encode(record), BASE64.encode(properties));
         [
-            SIGNED_INFO_APART,
             "<ds:CanonicalizationMethod Algorithm=\"",
             C14N,
             "\"></ds:CanonicalizationMethod><ds:SignatureMethod Algorithm=\"",
@@ -151,8 +157,102 @@ impl Signer {
             SHA256_URI,
             "\"></ds:DigestMethod><ds:DigestValue>",
             &properties,
-            "</ds:DigestValue></ds:Reference></ds:SignedInfo>",
+            "</ds:DigestValue></ds:Reference>",
         ]
         .concat()
+    }
+}
+
+/// The record before and after the place of the signature: its end tag, behind the huella that
+/// closes every unsigned record.
+fn split(record: &str) -> Option<(&str, &'static str)> {
+    for (start, end) in [("<RegistroAlta", "</RegistroAlta>"), ("<RegistroAnulacion", "</RegistroAnulacion>")]
+    {
+        let namespace = record.strip_prefix(start).and_then(|rest| rest.strip_prefix(" xmlns=\""));
+        let content = namespace.and_then(|rest| rest.strip_prefix(RECORD)?.strip_prefix("\">"));
+        if content.is_some() {
+            let body = record.strip_suffix(end)?;
+            return body.ends_with("</Huella>").then_some((body, end));
+        }
+    }
+    None
+}
+
+/// A `Cert` of SigningCertificate.
+fn cite(certificate: &Certificate, out: &mut Vec<u8>) {
+    let digest = BASE64.encode(digest::digest(&SHA256, certificate.der()));
+    let before = ["<xades:Cert><xades:CertDigest><ds:DigestMethod Algorithm=\"", SHA256_URI];
+    let after = ["\"></ds:DigestMethod><ds:DigestValue>", &digest, "</ds:DigestValue></xades:CertDigest>"];
+    out.extend_from_slice(before.concat().as_bytes());
+    out.extend_from_slice(after.concat().as_bytes());
+    out.extend_from_slice(b"<xades:IssuerSerial><ds:X509IssuerName>");
+    text(&certificate.issuer, out);
+    out.extend_from_slice(b"</ds:X509IssuerName><ds:X509SerialNumber>");
+    out.extend_from_slice(certificate.serial_decimal.as_bytes());
+    out.extend_from_slice(b"</ds:X509SerialNumber></xades:IssuerSerial></xades:Cert>");
+}
+
+/// From the end of SigningTime to the ObjectReference of the record.
+fn constant_properties(certificates: &str) -> String {
+    [
+        "</xades:SigningTime><xades:SigningCertificate>",
+        certificates,
+        "</xades:SigningCertificate><xades:SignaturePolicyIdentifier><xades:SignaturePolicyId>",
+        "<xades:SigPolicyId><xades:Identifier>",
+        POLICY,
+        "</xades:Identifier><xades:Description></xades:Description></xades:SigPolicyId>",
+        "<xades:SigPolicyHash><ds:DigestMethod Algorithm=\"",
+        SHA1,
+        "\"></ds:DigestMethod><ds:DigestValue>",
+        POLICY_SHA1,
+        "</ds:DigestValue></xades:SigPolicyHash><xades:SigPolicyQualifiers><xades:SigPolicyQualifier>",
+        "<xades:SPURI>",
+        POLICY_URI,
+        "</xades:SPURI></xades:SigPolicyQualifier></xades:SigPolicyQualifiers></xades:SignaturePolicyId>",
+        "</xades:SignaturePolicyIdentifier></xades:SignedSignatureProperties>",
+        "<xades:SignedDataObjectProperties><xades:DataObjectFormat ObjectReference=\"#",
+    ]
+    .concat()
+}
+
+/// From the ObjectReference to the end of SignedProperties.
+fn properties_end() -> String {
+    [
+        "-ref0\"><xades:ObjectIdentifier><xades:Identifier>",
+        XML_FORMAT,
+        "</xades:Identifier><xades:Description></xades:Description></xades:ObjectIdentifier>",
+        "<xades:MimeType>text/xml</xades:MimeType><xades:Encoding>UTF-8</xades:Encoding>",
+        "</xades:DataObjectFormat></xades:SignedDataObjectProperties></xades:SignedProperties>",
+    ]
+    .concat()
+}
+
+/// The signer's certificate and, for RSA, its key as in AEAT's example. It is not signed: what binds
+/// the certificate is SigningCertificate.
+fn key_info(identity: &Identity) -> String {
+    let certificate = BASE64.encode(identity.certificate().der());
+    let key = identity.rsa_public_key().map_or_else(String::new, |(modulus, exponent)| {
+        [
+            "<ds:KeyValue><ds:RSAKeyValue><ds:Modulus>",
+            &BASE64.encode(modulus),
+            "</ds:Modulus><ds:Exponent>",
+            &BASE64.encode(exponent),
+            "</ds:Exponent></ds:RSAKeyValue></ds:KeyValue>",
+        ]
+        .concat()
+    });
+    [
+        "<ds:KeyInfo><ds:X509Data><ds:X509Certificate>",
+        &certificate,
+        "</ds:X509Certificate></ds:X509Data>",
+        &key,
+        "</ds:KeyInfo>",
+    ]
+    .concat()
+}
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signer").field("identity", &self.identity).finish_non_exhaustive()
     }
 }

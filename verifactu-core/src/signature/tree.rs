@@ -197,9 +197,7 @@ impl Document {
         let Some(element) = self.elements.get(index) else { return Err(XmlError::NotWellFormed) };
         let resolve = |name: &str, default: &Rc<str>| match name.split_once(':') {
             None => Ok(default.clone()),
-            Some((prefix, _)) => {
-                self.namespace(Some(index), prefix).cloned().ok_or(XmlError::NotWellFormed)
-            }
+            Some((prefix, _)) => self.namespace(Some(index), prefix).cloned().ok_or(XmlError::NotWellFormed),
         };
         let default = self.namespace(Some(index), "").unwrap_or(&none);
         let namespace = resolve(&element.name, default)?;
@@ -214,9 +212,7 @@ impl Document {
         }
         // The order of canonical XML; equal neighbours are one attribute given twice.
         element.attributes.sort_by(|a, b| (&a.namespace, a.local()).cmp(&(&b.namespace, b.local())));
-        let twice = |pair: &[Attribute]| {
-            matches!(pair, [a, b] if a.namespace == b.namespace && a.local() == b.local())
-        };
+        let twice = |pair: &[Attribute]| matches!(pair, [a, b] if a.namespace == b.namespace && a.local() == b.local());
         if element.attributes.windows(2).any(twice) { Err(XmlError::NotWellFormed) } else { Ok(()) }
     }
 
@@ -250,8 +246,7 @@ fn checked_name(name: &str) -> Result<String, XmlError> {
 
 /// XML 1.0, production 2: the characters a document may hold.
 fn checked_text(text: &str) -> Result<(), XmlError> {
-    let fits = text.chars().all(|c| {
-        matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
-    });
+    let fits =
+        text.chars().all(|c| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..='\u{10ffff}'));
     if fits { Ok(()) } else { Err(XmlError::NotWellFormed) }
 }
