@@ -1,3 +1,5 @@
 //! Reference VERI*FACTU service, and a tax authority to develop and test against.
 
+pub mod clock;
+pub mod config;
 pub mod sandbox;
