@@ -3,7 +3,11 @@
 
 pub mod types;
 
+pub mod api;
 pub mod chain;
+pub mod qr;
 pub mod record;
+pub mod validation;
+pub mod webhook;
 #[cfg(feature = "xml")]
 pub mod xml;

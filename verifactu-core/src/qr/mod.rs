@@ -1,0 +1,1 @@
+//! The QR of an invoice.
