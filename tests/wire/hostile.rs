@@ -172,8 +172,8 @@ fn no_cut_and_no_changed_byte_makes_it_panic_or_lie() {
 }
 
 #[test]
-fn mebibytes_of_anything_are_read_in_time() {
-    let size = 16 << 18;
+fn a_mebibyte_of_anything_is_refused_in_time() {
+    let size = 1 << 20;
     for piece in
         ["<", "<a ", "&amp;", "<!--", "<![CDATA[", "<a>", "<a/>", "\"", "x", "<?a?>", "<a b=\"", "]]>"]
     {

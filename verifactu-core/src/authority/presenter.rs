@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use crate::types::SecretBytes;
 
 /// A certificate with its key, as the transport needs it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Presenter {
     id: PresenterId,
     /// Which host it is meant for.
@@ -31,6 +31,12 @@ impl Presenter {
     #[must_use]
     pub const fn id(&self) -> PresenterId {
         self.id
+    }
+}
+
+impl fmt::Debug for Presenter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Presenter").field("id", &self.id).field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 

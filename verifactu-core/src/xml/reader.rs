@@ -145,16 +145,16 @@ pub struct Reader<'a> {
     document: &'a str,
     before: usize,
     inner: quick_xml::Reader<&'a [u8]>,
-    scopes: Vec<Scope<'a>>,
+    scopes: Vec<Scope>,
     depth: u32,
     elements: u32,
     root_seen: bool,
 }
 
 /// A prefix that is declared, and how deep the declaring element stands.
-struct Scope<'a> {
+struct Scope {
     depth: u32,
-    prefix: &'a str,
+    prefix: Box<str>,
     ns: Ns,
 }
 
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
                         return Err(ReadError::Size);
                     }
                     if !tag.attributes_raw().is_empty() {
-                        self.declare(&tag, start + 1 + name_len)?;
+                        self.declare(&tag)?;
                     }
                     return self.resolve(start, name_len).map(Token::Open);
                 }
@@ -346,8 +346,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Puts the namespaces that a tag declares on the stack. `at` is where its attributes begin.
-    fn declare(&mut self, tag: &quick_xml::events::BytesStart<'_>, at: usize) -> Result<(), ReadError> {
+    /// Puts the namespaces that a tag declares on the stack.
+    fn declare(&mut self, tag: &quick_xml::events::BytesStart<'_>) -> Result<(), ReadError> {
         for (count, attribute) in tag.attributes().enumerate() {
             let attribute = attribute.map_err(|error| self.syntax(error.into()))?;
             if count >= MAX_ATTRIBUTES {
@@ -363,16 +363,10 @@ impl<'a> Reader<'a> {
                 _ => continue,
             };
             let uri = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|_| ReadError::Entity)?;
-            // The prefix outlives the tag because it is taken from the document itself.
-            let prefix = self
-                .document
-                .get(at..)
-                .and_then(|rest| rest.find(key).and_then(|found| rest.get(found..found + key.len())))
-                .map_or("", |found| &found[key.len() - prefix.len()..]);
             if self.scopes.len() >= MAX_ATTRIBUTES {
                 return Err(ReadError::Size);
             }
-            self.scopes.push(Scope { depth: self.depth, prefix, ns: Ns::of(&uri) });
+            self.scopes.push(Scope { depth: self.depth, prefix: prefix.into(), ns: Ns::of(&uri) });
         }
         Ok(())
     }
@@ -380,7 +374,7 @@ impl<'a> Reader<'a> {
     fn resolve(&self, start: usize, name_len: usize) -> Result<Name<'a>, ReadError> {
         let name = self.document.get(start + 1..start + 1 + name_len).ok_or(ReadError::Truncated)?;
         let (prefix, local) = name.split_once(':').unwrap_or(("", name));
-        let ns = match self.scopes.iter().rev().find(|scope| scope.prefix == prefix) {
+        let ns = match self.scopes.iter().rev().find(|scope| *scope.prefix == *prefix) {
             Some(scope) => scope.ns,
             None if prefix.is_empty() => Ns::None,
             None if prefix == "xml" => Ns::Other,
