@@ -260,6 +260,61 @@ fn other_algorithms_certificates_and_policies_are_told_apart() {
     assert!(matches!(verify(dtd.as_bytes()), Err(SignatureError::Xml(XmlError::Forbidden))));
 }
 
+/// Changes the properties of a signature and signs them again, as another program might write them.
+fn signed_with(from: &str, to: &str) -> Result<(), SignatureError> {
+    let document = signed("aes256.p12", &alta());
+    let between = |text: &str, start: &str, end: &str| {
+        let start = text.find(start).unwrap();
+        text[start..start + text[start..].find(end).unwrap() + end.len()].to_owned()
+    };
+    let scope = format!(" xmlns=\"{NAMESPACE}\" xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"");
+    let digest = |properties: &str| {
+        let xades =
+            format!("<xades:SignedProperties{scope} xmlns:xades=\"http://uri.etsi.org/01903/v1.3.2#\"");
+        BASE64.encode(Sha256::digest(properties.replacen("<xades:SignedProperties", &xades, 1)))
+    };
+    let properties = between(&document, "<xades:SignedProperties", "</xades:SignedProperties>");
+    let changed = properties.replacen(from, to, 1);
+    assert!(from.is_empty() || changed != properties, "{from}");
+    let info = between(&document, "<ds:SignedInfo>", "</ds:SignedInfo>");
+    let new_info = info.replacen(&digest(&properties), &digest(&changed), 1);
+    let canonical = new_info.replacen("<ds:SignedInfo", &format!("<ds:SignedInfo{scope}"), 1);
+    let value = between(&document, "-sigvalue\">", "<");
+    let new_value = BASE64.encode(identity("aes256.p12").sign(canonical.as_bytes()).unwrap());
+    let document = document.replacen(&properties, &changed, 1).replacen(&info, &new_info, 1).replacen(
+        &value,
+        &format!("-sigvalue\">{new_value}<"),
+        1,
+    );
+    verify(document.as_bytes()).map(|_| ())
+}
+
+#[test]
+fn a_valid_signature_must_still_keep_to_policy_and_certificate() {
+    signed_with("", "").unwrap();
+    let certificate = identity("aes256.p12").certificate().clone();
+    let digest = |octets: &[u8]| BASE64.encode(octets);
+    let sha_256 = digest(&Sha256::digest(certificate.der()));
+    let policy = |outcome| assert!(matches!(outcome, Err(SignatureError::Policy)), "{outcome:?}");
+    policy(signed_with("urn:oid:2.16.724.1.3.1.1.2.1.9", "urn:oid:2.16.724.1.3.1.1.2.1.8"));
+    policy(signed_with("G7roucf600+f03r/o0bAOQ6WAs0=", "G7roucf600+f03r/o0bAOQ6WAs1="));
+    policy(signed_with("<xades:SigPolicyId>", "<xades:SigPolicyId></xades:SigPolicyId><xades:SigPolicyId>"));
+    let mismatch =
+        |outcome| assert!(matches!(outcome, Err(SignatureError::CertificateMismatch)), "{outcome:?}");
+    mismatch(signed_with(&sha_256, &digest(&[0; 32])));
+    mismatch(signed_with(&certificate.serial_decimal, "1"));
+    let time = signed_with("+01:00</xades:SigningTime>", "</xades:SigningTime>");
+    assert!(matches!(time, Err(SignatureError::Profile { part: "SigningTime" })), "{time:?}");
+    // Digests of the certificate in SHA-1, as AEAT's example has them.
+    let sha_1 = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, certificate.der());
+    let tail = "\"></ds:DigestMethod><ds:DigestValue>";
+    signed_with(
+        &format!("http://www.w3.org/2001/04/xmlenc#sha256{tail}{sha_256}"),
+        &format!("http://www.w3.org/2000/09/xmldsig#sha1{tail}{}", digest(sha_1.as_ref())),
+    )
+    .unwrap();
+}
+
 #[test]
 fn what_cannot_be_signed_says_why_and_leaves_nothing_behind() {
     let ec = Signer::new(&identity("ec.p12"), EcKeys::Refuse).unwrap_err();

@@ -10,7 +10,7 @@ use aws_lc_rs::{
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair},
 };
 use rustls::{
-    crypto::aws_lc_rs::default_provider,
+    crypto::aws_lc_rs::sign::any_supported_type,
     pki_types::{CertificateDer, PrivateKeyDer},
     sign::CertifiedKey,
 };
@@ -204,9 +204,7 @@ impl std::fmt::Debug for Identity {
 
 /// Loads the key for TLS, with the certificates beside it; does not compare them.
 pub(super) fn pair(pkcs8: &SecretBytes, chain: Vec<Vec<u8>>) -> Result<CertifiedKey, CertificateError> {
-    let key = default_provider()
-        .key_provider
-        .load_private_key(PrivateKeyDer::Pkcs8(pkcs8.expose().to_vec().into()))
+    let key = any_supported_type(&PrivateKeyDer::Pkcs8(pkcs8.expose().into()))
         .map_err(|_| CertificateError::UnsupportedKey)?;
     Ok(CertifiedKey::new(chain.into_iter().map(CertificateDer::from).collect(), key))
 }

@@ -134,7 +134,8 @@ fn rfc_2253(name: &X509Name<'_>) -> String {
             }
             let oid = attribute.attr_type().to_id_string();
             match (short_name(&oid), attribute.as_str()) {
-                (Some(short), Ok(value)) => {
+                // Control characters have no place in the XML that cites the name.
+                (Some(short), Ok(value)) if !value.contains(char::is_control) => {
                     text.push_str(short);
                     text.push('=');
                     escape(value, &mut text);

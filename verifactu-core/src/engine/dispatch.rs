@@ -73,10 +73,10 @@ impl Engine {
         };
         let doubtful = self.parts.ledger.work(lease, Selection::Doubtful { due: now }).await?;
         let again = on_or_stop!(self.look_into(lease, &mut state, doubtful, &presentation).await?);
-        if let Some(draft) = self.next_draft(lease, &state, again).await? {
-            return self.send(lease, state, draft, &presentation).await;
+        match on_or_stop!(self.next_draft(lease, &state, again).await?) {
+            Some(draft) => self.send(lease, state, draft, &presentation).await,
+            None => Ok(Step::On(())),
         }
-        Ok(Step::On(()))
     }
 
     /// Nobody knows whether the message got through before the process that sent it stopped. The pace
@@ -136,10 +136,10 @@ impl Engine {
         lease: Lease,
         state: &ChainState,
         again: Vec<WorkItem>,
-    ) -> Result<Option<Draft>, EngineError> {
+    ) -> Result<Step<Option<Draft>>, EngineError> {
         let now = self.parts.clock.now();
         if !again.is_empty() {
-            return Ok(Some(self.draft(again, SlotKind::Retry, now)));
+            return Ok(Step::On(Some(self.draft(again, SlotKind::Retry, now))));
         }
         let limit = self.settings.max_records;
         let first = Selection::First { limit };
@@ -149,12 +149,48 @@ impl Engine {
             _ => [(SlotKind::First, first), (SlotKind::Retry, retry)],
         };
         for (kind, selection) in order {
-            let candidates = self.parts.ledger.work(lease, selection).await?;
+            let mut candidates = self.parts.ledger.work(lease, selection).await?;
+            if kind == SlotKind::Retry {
+                candidates = on_or_stop!(self.defer_overtaken(lease, state, candidates).await?);
+            }
             if !candidates.is_empty() {
-                return Ok(Some(self.draft(candidates, kind, now)));
+                return Ok(Step::On(Some(self.draft(candidates, kind, now))));
             }
         }
-        Ok(None)
+        Ok(Step::On(None))
+    }
+
+    /// Puts off retries of records that a later record of the same invoice is about to overtake, and
+    /// returns the others.
+    async fn defer_overtaken(
+        &self,
+        lease: Lease,
+        state: &ChainState,
+        candidates: Vec<WorkItem>,
+    ) -> Result<Step<Vec<WorkItem>>, EngineError> {
+        let now = self.parts.clock.now();
+        let mut kept = Vec::with_capacity(candidates.len());
+        let mut updates = Vec::new();
+        for item in candidates {
+            let history = self.parts.ledger.history(&state.key.tenant, &item.record.invoice).await?;
+            let waits = history.iter().any(|known| {
+                known.record.position > item.record.position && !known.job.progress.state.is_final()
+            });
+            if waits {
+                let progress = self.apply(&item.job.progress, Event::Deferred, now);
+                updates.push(JobUpdate { job: item.job.id, progress, attempt: None, answer_line: None });
+            } else {
+                kept.push(item);
+            }
+        }
+        if updates.is_empty() {
+            return Ok(Step::On(kept));
+        }
+        let settlement = Settlement { updates, ..settlement(state, now) };
+        Ok(match self.settle(lease, state.clone(), settlement).await? {
+            Step::On(_) => Step::On(kept),
+            Step::Stale => Step::Stale,
+        })
     }
 
     /// Writes a message down, sends it, and settles its records.

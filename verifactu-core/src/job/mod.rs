@@ -251,6 +251,9 @@ pub enum Event {
     },
     /// The doubt was looked into, and the authority does not hold the record: it may be sent again.
     DoubtCleared,
+    /// A later record of the same invoice waits to be sent: this one must not go before it, since the
+    /// later one's flags say that it was refused.
+    Deferred,
     /// The chain is held: nothing was processed, nothing is burnt.
     Held(Failure),
     /// A later record of the same invoice is about to be sent.
@@ -333,6 +336,11 @@ impl Progress {
                 next.state = JobState::Failed;
                 next.sent = true;
                 next.next_retry_at = Some(now);
+            }
+            Event::Deferred => {
+                let wait = policy.wait(self.attempts, FailureClass::AuthorityError, jitter);
+                next.state = JobState::Failed;
+                next.next_retry_at = Some(now + wait);
             }
             Event::Held(failure) => {
                 next.state =

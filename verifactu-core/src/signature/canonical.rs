@@ -93,7 +93,7 @@ fn new_namespaces(document: &Document, index: Index) -> BTreeMap<&str, &Rc<str>>
 }
 
 /// Appends text as canonical XML escapes it.
-pub(super) fn text(content: &str, out: &mut Vec<u8>) {
+fn text(content: &str, out: &mut Vec<u8>) {
     for byte in content.bytes() {
         match byte {
             b'&' => out.extend_from_slice(b"&amp;"),
@@ -196,6 +196,8 @@ mod tests {
             "<a:b:c/>",
             "<1a/>",
             "</a>",
+            "<?xml version='1.0' encoding='ISO-8859-1'?><a/>",
+            "<?xml version='1.1'?><a/>",
             &deep,
             &many,
             &wide,

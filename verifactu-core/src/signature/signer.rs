@@ -12,7 +12,6 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    canonical::text,
     error::SigningError,
     names::{
         C14N, DS, ECDSA_SHA256, ENVELOPED, POLICY, POLICY_SHA1, POLICY_URI, RECORD, RSA_SHA256, SHA1,
@@ -20,7 +19,7 @@ use super::{
     },
 };
 use crate::{
-    certificate::{Certificate, Identity, KeyKind},
+    certificate::{Certificate, CertificateError, Identity, KeyKind},
     types::GenerationTime,
 };
 
@@ -60,12 +59,10 @@ impl Signer {
             (KeyKind::EcdsaP256, EcKeys::Refuse) => return Err(SigningError::EcNotEnabled),
             (KeyKind::Other, _) => return Err(SigningError::UnsupportedKey),
         };
-        let mut certificates = Vec::new();
+        let mut certificates = String::new();
         for der in identity.chain() {
-            cite(&Certificate::parse(der).map_err(|e| SigningError::Key(e.into()))?, &mut certificates);
+            certificates += &cite(&Certificate::parse(der).map_err(CertificateError::from)?);
         }
-        // The issuers' names come from strings, so this is UTF-8.
-        let certificates = String::from_utf8(certificates).unwrap_or_default();
         Ok(Self {
             constant_properties: constant_properties(&certificates),
             properties_end: properties_end(),
@@ -179,17 +176,19 @@ fn split(record: &str) -> Option<(&str, &'static str)> {
 }
 
 /// A `Cert` of SigningCertificate.
-fn cite(certificate: &Certificate, out: &mut Vec<u8>) {
-    let digest = BASE64.encode(digest::digest(&SHA256, certificate.der()));
-    let before = ["<xades:Cert><xades:CertDigest><ds:DigestMethod Algorithm=\"", SHA256_URI];
-    let after = ["\"></ds:DigestMethod><ds:DigestValue>", &digest, "</ds:DigestValue></xades:CertDigest>"];
-    out.extend_from_slice(before.concat().as_bytes());
-    out.extend_from_slice(after.concat().as_bytes());
-    out.extend_from_slice(b"<xades:IssuerSerial><ds:X509IssuerName>");
-    text(&certificate.issuer, out);
-    out.extend_from_slice(b"</ds:X509IssuerName><ds:X509SerialNumber>");
-    out.extend_from_slice(certificate.serial_decimal.as_bytes());
-    out.extend_from_slice(b"</ds:X509SerialNumber></xades:IssuerSerial></xades:Cert>");
+fn cite(certificate: &Certificate) -> String {
+    [
+        "<xades:Cert><xades:CertDigest><ds:DigestMethod Algorithm=\"",
+        SHA256_URI,
+        "\"></ds:DigestMethod><ds:DigestValue>",
+        &BASE64.encode(digest::digest(&SHA256, certificate.der())),
+        "</ds:DigestValue></xades:CertDigest><xades:IssuerSerial><ds:X509IssuerName>",
+        &certificate.issuer.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"),
+        "</ds:X509IssuerName><ds:X509SerialNumber>",
+        &certificate.serial_decimal,
+        "</ds:X509SerialNumber></xades:IssuerSerial></xades:Cert>",
+    ]
+    .concat()
 }
 
 /// From the end of SigningTime to the ObjectReference of the record.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use quick_xml::{
     Reader, XmlVersion,
     escape::resolve_predefined_entity,
-    events::{BytesStart, Event},
+    events::{BytesDecl, BytesStart, Event},
 };
 
 use super::error::XmlError;
@@ -118,7 +118,7 @@ impl Document {
                     document.text(open.last(), &text)?;
                 }
                 Event::Comment(_) => {}
-                Event::Decl(_) if document.elements.is_empty() => {}
+                Event::Decl(declaration) if document.elements.is_empty() => declared(&declaration)?,
                 Event::Eof if open.is_empty() && !document.elements.is_empty() => return Ok(document),
                 Event::DocType(_) | Event::PI(_) => return Err(XmlError::Forbidden),
                 _ => return Err(XmlError::NotWellFormed),
@@ -229,6 +229,13 @@ impl Document {
         }
         Ok(())
     }
+}
+
+/// Another encoding or version would make other readers see another document in the same octets.
+fn declared(declaration: &BytesDecl<'_>) -> Result<(), XmlError> {
+    let encoding = declaration.encoding().transpose().map_err(quick_xml::Error::from)?;
+    let utf_8 = encoding.is_none_or(|encoding| encoding.eq_ignore_ascii_case("UTF-8"));
+    if utf_8 && declaration.version()? == "1.0" { Ok(()) } else { Err(XmlError::NotWellFormed) }
 }
 
 /// A name with at most one prefix, in the characters that records and signatures use.

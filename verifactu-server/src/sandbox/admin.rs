@@ -6,7 +6,7 @@
 //! | `GET /health` | `{"status":"ok"}` |
 //! | `GET /records?nif=` | the current state of every invoice |
 //! | `GET /registrations?nif=` | every registration ever made, oldest first |
-//! | `GET`, `PUT /settings` | the settings |
+//! | `GET`, `PUT /settings` | the settings; change those named |
 //! | `GET`, `POST`, `DELETE /faults` | faults armed; arm one or a list; clear them |
 //! | `GET /pki/ca` | the CA's certificate, PEM |
 //! | `POST /pki/pkcs12` | a new certificate, PKCS#12 |
@@ -15,7 +15,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::SandboxError;
 use super::authority::Authority;
@@ -23,7 +23,6 @@ use super::body::{self, AnswerBody};
 use super::endpoint::status;
 use super::faults::Fault;
 use super::pki::{Holder, HolderKind, KeyKind};
-use super::settings::Settings;
 use super::store::{Further, Invoice, Registration, Selection};
 
 const BODY_LIMIT: usize = 64 * 1024;
@@ -41,8 +40,11 @@ async fn route(authority: &Authority, request: Request<Incoming>) -> Result<Resp
         (Method::GET, "/registrations") => json(&registrations(authority, nif(&request)).await?),
         (Method::GET, "/settings") => json(&authority.settings()),
         (Method::PUT, "/settings") => {
-            let settings: Settings = read(request).await?;
-            authority.set_settings(settings)?;
+            let mut settings = serde_json::to_value(authority.settings())?;
+            if let Value::Object(fields) = &mut settings {
+                fields.extend(read::<Map<String, Value>>(request).await?);
+            }
+            authority.set_settings(serde_json::from_value(settings)?)?;
             json(&authority.settings())
         }
         (Method::GET, "/faults") => json(&authority.faults.armed()),

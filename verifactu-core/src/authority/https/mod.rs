@@ -146,12 +146,10 @@ impl Default for Limits {
 
 /// An [`Authority`] reached over HTTPS.
 ///
-/// ```
+/// ```no_run
 /// use verifactu_core::{authority::https::{Hosts, HttpsAuthority, Limits, Trust}, types::Environment};
 /// let hosts = Hosts::of(Environment::Preproduction)?;
-/// # if let Ok(authority) =
-/// HttpsAuthority::new(hosts, &Trust::System, Limits::default())
-/// # { drop(authority) }
+/// let authority = HttpsAuthority::new(hosts, &Trust::System, Limits::default())?;
 /// # Ok::<(), verifactu_core::authority::https::SetupError>(())
 /// ```
 #[derive(Debug)]
