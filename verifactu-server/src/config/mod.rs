@@ -224,7 +224,7 @@ impl Config {
         let reader = Reader(Sources::new(&flags.values, variable, flags.config.clone().or_else(named))?);
         let log = log(&reader)?;
         let environment = reader
-            .read("environment", "sandbox, preproduction or production", Environment::parse)?
+            .read("environment", "sandbox, preproduction or production", |text| text.parse().ok())?
             .ok_or(ConfigError::Missing { setting: "--environment", reason: "always" })?;
         let data_dir = reader
             .read("data-dir", "a directory", path)?
