@@ -438,12 +438,12 @@ impl State {
 
     /// The run from the front of the chain.
     fn run<'a>(&'a self, chain: &'a Chain) -> impl Iterator<Item = &'a Entry> {
-        self.never_sent(chain).take_while(|entry| Turn::of(&entry.job.progress) == Turn::First)
+        self.never_sent(chain).take_while(|entry| Turn::of(&entry.job.progress) == Some(Turn::First))
     }
 
     fn never_sent<'a>(&'a self, chain: &'a Chain) -> impl Iterator<Item = &'a Entry> {
         let unfinished = chain.unfinished.iter().map(|place| &self.entries[chain.entries[*place]]);
-        unfinished.filter(|entry| matches!(Turn::of(&entry.job.progress), Turn::First | Turn::Barrier))
+        unfinished.filter(|entry| matches!(Turn::of(&entry.job.progress), Some(Turn::First | Turn::Barrier)))
     }
 
     fn due(&self, chain: &Chain) -> Option<Timestamp> {
@@ -452,7 +452,7 @@ impl State {
         }
         let front = self.never_sent(chain).next();
         let again = chain.unfinished.iter().map(|place| &self.entries[chain.entries[*place]]);
-        let again = again.filter(|entry| Turn::of(&entry.job.progress) == Turn::Again);
+        let again = again.filter(|entry| Turn::of(&entry.job.progress) == Some(Turn::Again));
         let soonest =
             front.into_iter().chain(again).filter_map(|entry| schedule::own_time(&entry.job.progress));
         Some(schedule::chain_due(soonest.min()?, chain.state.next_slot_at, || {
