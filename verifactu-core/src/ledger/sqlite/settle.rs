@@ -45,8 +45,7 @@ pub(super) fn open_message(
             Col(&message.slot)
         ])?;
     let message_seq = store.last_insert_rowid();
-    let mut ordinal: i64 = 0;
-    for (record, xml) in &message.records {
+    for (ordinal, (record, xml)) in (0_i64..).zip(&message.records) {
         let record = row::record_seq(store, chain, *record)?
             .ok_or(StoreError::Contradiction("the chain has no such record"))?;
         store
@@ -56,7 +55,6 @@ pub(super) fn open_message(
         store
             .prepare_cached("INSERT INTO sent (record, xml) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
             .execute(params![record, Col(xml)])?;
-        ordinal += 1;
     }
     update_jobs(store, chain, &message.updates, message.at)?;
     store
