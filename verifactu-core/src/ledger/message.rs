@@ -119,21 +119,25 @@ pub struct WorkItem {
     pub record: RecordRow,
 }
 
-/// Which records of a chain are asked for.
+/// Which records of a chain are asked for. All come in order of position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// In doubt, and due for another look.
+    /// In doubt and due for another look, sent or not: FAILED with no later retry, or PENDING by an
+    /// operator's wish. At most [`FULL_MESSAGE`](super::FULL_MESSAGE) of them.
     Doubtful {
         /// Due at or before this.
         due: Timestamp,
     },
-    /// Never sent: the run from the front of the chain, at most this many. Empty while an earlier
-    /// record of the chain is under way or waits for the first look into its doubt.
+    /// Never sent: the run from the front of the chain. It takes the records that wait (PENDING, or
+    /// FAILED because the authority was never reached, whatever their time), steps over those that were
+    /// sent or are final, and ends before one that is under way or waits for the first look into its
+    /// doubt.
     First {
         /// The most records.
         limit: u32,
     },
-    /// Sent before, not in doubt, and due again.
+    /// Sent before, not in doubt, and due again: PENDING by an operator's wish, or FAILED with no later
+    /// retry.
     Retry {
         /// Due at or before this.
         due: Timestamp,
