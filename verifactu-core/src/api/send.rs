@@ -1,6 +1,7 @@
 //! The body of `POST /send-invoice`.
 
 use crate::{
+    chain::{PlaceClaim, Stamp},
     record::{
         BreakdownLine, Correction, Exemption, Invoice, InvoiceId, InvoiceType, IssuedBy, Party,
         PriorRejection, Qualification, RectificationMode, RectifiedAmounts, Regime, Statement, Tax,
@@ -15,7 +16,7 @@ use super::{
     judge::{Judgement, judge},
     names::aliases,
     object::{Object, Problems, flag},
-    parts::{self, ChainClaim, Claims, Stamp, SystemClaim},
+    parts::{self, Claims, SystemClaim},
 };
 
 /// What the account and the day add to a body.
@@ -35,7 +36,7 @@ pub struct SendRequest {
     /// The invoice. Its correction flags are the sender's; the ledger may know better.
     pub invoice: Invoice,
     /// Its place in the chain.
-    pub chain: ChainClaim,
+    pub chain: PlaceClaim,
     /// The sender's own huella.
     pub stamp: Option<Stamp>,
     /// The sender's own computer system.

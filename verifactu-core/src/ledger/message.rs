@@ -9,7 +9,7 @@ use crate::{
     types::{ChainId, Huella, InvoiceNumber, JobId, MessageId, RecordId},
 };
 
-use super::row::{ChainKey, JobRow, RecordRow};
+use super::{append::Submission, row::ChainKey};
 
 /// The right to write on a chain, until somebody claims it anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,16 +107,7 @@ pub struct OpenMessage {
     /// When it was written down, just before it was sent.
     pub at: Timestamp,
     /// Its records, with their jobs.
-    pub items: Vec<WorkItem>,
-}
-
-/// A record with its job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkItem {
-    /// The job.
-    pub job: JobRow,
-    /// The record.
-    pub record: RecordRow,
+    pub items: Vec<Submission>,
 }
 
 /// Which records of a chain are asked for. All come in order of position.

@@ -25,7 +25,7 @@ pub use append::{
 pub use memory::MemoryLedger;
 pub use message::{
     Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
-    OpenMessage, Selection, Settlement, SlotKind, WorkItem,
+    OpenMessage, Selection, Settlement, SlotKind,
 };
 pub use row::{ChainKey, JobRow, RecordRow};
 pub use schedule::FULL_MESSAGE;
@@ -79,11 +79,11 @@ pub trait Ledger: Send + Sync {
     async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError>;
 
     /// Records of a claimed chain that wait for what the selection says, in order of position.
-    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<WorkItem>, LedgerError>;
+    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError>;
 
     /// Jobs of earlier records of the same invoices in the chain that must not be sent once the given
     /// records are: FAILED ones, and sent ones that an operator made PENDING again.
-    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<WorkItem>, LedgerError>;
+    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<Submission>, LedgerError>;
 
     /// Every record that a tenant has of an invoice, with its job, oldest first.
     async fn history(&self, tenant: &TenantId, invoice: &InvoiceId) -> Result<Vec<Submission>, LedgerError>;

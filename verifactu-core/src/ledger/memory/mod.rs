@@ -22,7 +22,7 @@ use crate::{
 use super::{
     ApiKey, Append, Appended, Attempt, AuditEntry, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced,
     HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, NewMessage, OpenMessage,
-    RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant, WorkItem,
+    RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant,
     schedule::{self, Turn},
 };
 
@@ -127,26 +127,28 @@ impl Ledger for MemoryLedger {
         Ok(Some(Claim { lease, state: chain_state, open: open.collect() }))
     }
 
-    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<WorkItem>, LedgerError> {
+    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError> {
         let state = self.lock();
         let Some(chain) = state.chains.get(&lease.chain) else { return Ok(Vec::new()) };
         let unfinished = chain.unfinished.iter().map(|place| &state.entries[chain.entries[*place]]);
         Ok(match selection {
-            Selection::First { limit } => state.run(chain).take(limit as usize).map(Entry::item).collect(),
+            Selection::First { limit } => {
+                state.run(chain).take(limit as usize).map(Entry::submission).collect()
+            }
             Selection::Retry { due, limit } => unfinished
                 .filter(|entry| schedule::is_retry(&entry.job.progress, due))
                 .take(limit as usize)
-                .map(Entry::item)
+                .map(Entry::submission)
                 .collect(),
             Selection::Doubtful { due } => unfinished
                 .filter(|entry| schedule::is_doubtful(&entry.job.progress, due))
                 .take(FULL_MESSAGE as usize)
-                .map(Entry::item)
+                .map(Entry::submission)
                 .collect(),
         })
     }
 
-    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<WorkItem>, LedgerError> {
+    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<Submission>, LedgerError> {
         let state = self.lock();
         let given = records.iter().filter_map(|record| state.records.get(record));
         let given: Vec<&RecordRow> = given.map(|index| &state.entries[*index].record).collect();
@@ -160,7 +162,7 @@ impl Ledger for MemoryLedger {
                         && later.position > entry.record.position
                 })
         });
-        Ok(overtaken.map(Entry::item).collect())
+        Ok(overtaken.map(Entry::submission).collect())
     }
 
     async fn history(&self, tenant: &TenantId, invoice: &InvoiceId) -> Result<Vec<Submission>, LedgerError> {
@@ -315,10 +317,10 @@ impl State {
         }))
     }
 
-    fn items(&self, records: impl Iterator<Item = RecordId>) -> Vec<WorkItem> {
+    fn items(&self, records: impl Iterator<Item = RecordId>) -> Vec<Submission> {
         records
             .filter_map(|record| self.records.get(&record))
-            .map(|index| self.entries[*index].item())
+            .map(|index| self.entries[*index].submission())
             .collect()
     }
 
@@ -361,10 +363,6 @@ impl State {
 impl Entry {
     fn submission(&self) -> Submission {
         Submission { job: self.job.clone(), record: self.record.clone() }
-    }
-
-    fn item(&self) -> WorkItem {
-        WorkItem { job: self.job.clone(), record: self.record.clone() }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     job::{JobKind, Progress, Standing},
     ledger::{
         Append, Appended, ChainKey, ChainSelector, Installation, JobRow, Place, PriorRecord, RecordRow,
-        Submission, WorkItem,
+        Submission,
         schedule::{self, Turn},
     },
     record::RecordKind,
@@ -118,8 +118,7 @@ pub(super) fn replay(
         })
         .optional()?;
     let Some((fingerprint, job)) = found else { return Ok(None) };
-    let WorkItem { job, record } = row::item(store, job)?;
-    Ok(Some((fingerprint, Submission { job, record })))
+    Ok(Some((fingerprint, row::item(store, job)?)))
 }
 
 /// The account's earlier records of the invoice, in the order of acceptance.

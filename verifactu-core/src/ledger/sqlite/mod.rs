@@ -33,7 +33,7 @@ use crate::{
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
     Append, Appended, Attempt, ChainState, Claim, Fenced, HoldReason, Lease, Ledger, LedgerError, NewMessage,
-    RecordRow, Selection, Settlement, Submission, WorkItem,
+    RecordRow, Selection, Settlement, Submission,
 };
 
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
@@ -139,11 +139,11 @@ impl Ledger for SqliteLedger {
         self.write(move |store| work::claim(store, chain)).await
     }
 
-    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<WorkItem>, LedgerError> {
+    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError> {
         self.read(move |store| work::select(store, lease.chain, selection)).await
     }
 
-    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<WorkItem>, LedgerError> {
+    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<Submission>, LedgerError> {
         let records = records.to_owned();
         self.read(move |store| work::overtaken(store, lease.chain, &records)).await
     }

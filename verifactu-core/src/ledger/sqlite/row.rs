@@ -4,9 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     job::Progress,
-    ledger::{
-        Attempt, ChainKey, ChainState, Head, Hold, JobRow, RecordRow, Submission, WorkItem, schedule::Turn,
-    },
+    ledger::{Attempt, ChainKey, ChainState, Head, Hold, JobRow, RecordRow, Submission, schedule::Turn},
     record::InvoiceId,
     types::{ChainId, JobId, RecordId, TenantId},
 };
@@ -103,7 +101,7 @@ pub(super) fn history(
     ))?;
     let rows = query.query_map(
         params![Col(tenant), Col(&invoice.issuer), Col(&invoice.number), Col(&invoice.date)],
-        |row| read_item(row).map(|WorkItem { job, record }| Submission { job, record }),
+        read_item,
     )?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -184,9 +182,9 @@ fn read_progress(cells: &mut Cells<'_>) -> rusqlite::Result<Progress> {
 }
 
 /// Reads a row of [`item_query`].
-pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<WorkItem> {
+pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<Submission> {
     let mut cells = Cells::of(row);
-    Ok(WorkItem {
+    Ok(Submission {
         job: JobRow {
             id: cells.next()?,
             tenant: cells.next()?,
@@ -201,11 +199,11 @@ pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<WorkItem> {
 }
 
 /// The record with this number, and its job.
-pub(super) fn item(store: &Connection, seq: i64) -> Result<WorkItem, StoreError> {
+pub(super) fn item(store: &Connection, seq: i64) -> Result<Submission, StoreError> {
     Ok(store.prepare_cached(item_query!("r.seq = ?1"))?.query_row([seq], read_item)?)
 }
 
-pub(super) fn items(store: &Connection, seqs: &[i64]) -> Result<Vec<WorkItem>, StoreError> {
+pub(super) fn items(store: &Connection, seqs: &[i64]) -> Result<Vec<Submission>, StoreError> {
     seqs.iter().map(|seq| item(store, *seq)).collect()
 }
 
@@ -215,8 +213,7 @@ pub(super) fn job(
     tenant: &TenantId,
 ) -> Result<Option<Submission>, StoreError> {
     let mut query = store.prepare_cached(item_query!("j.id = ?1 AND r.tenant = ?2"))?;
-    let item = query.query_row(params![Col(&job), Col(tenant)], read_item).optional()?;
-    Ok(item.map(|WorkItem { job, record }| Submission { job, record }))
+    Ok(query.query_row(params![Col(&job), Col(tenant)], read_item).optional()?)
 }
 
 pub(super) fn records(

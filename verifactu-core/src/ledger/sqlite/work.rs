@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     ledger::{
-        Claim, FULL_MESSAGE, Lease, OpenMessage, Selection, WorkItem,
+        Claim, FULL_MESSAGE, Lease, OpenMessage, Selection, Submission,
         schedule::{self, Turn},
     },
     types::{ChainId, RecordId},
@@ -50,7 +50,7 @@ pub(super) fn select(
     store: &Connection,
     chain: ChainId,
     selection: Selection,
-) -> Result<Vec<WorkItem>, StoreError> {
+) -> Result<Vec<Submission>, StoreError> {
     let Some(chain) = row::chain(store, chain)? else { return Ok(Vec::new()) };
     let seqs: Vec<i64> = match selection {
         Selection::First { limit } => row::never_sent(store, chain.seq, limit)?
@@ -80,7 +80,7 @@ pub(super) fn overtaken(
     store: &Connection,
     chain: ChainId,
     records: &[RecordId],
-) -> Result<Vec<WorkItem>, StoreError> {
+) -> Result<Vec<Submission>, StoreError> {
     let Some(chain) = row::chain(store, chain)? else { return Ok(Vec::new()) };
     let mut query = store.prepare_cached(
         "SELECT j.position, j.seq FROM record later JOIN record r \
