@@ -136,7 +136,9 @@ async fn an_orderly_end() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), met).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(10), met)
+        .await
+        .unwrap();
     bench.sandbox.stop().await;
     let answer = request.await.unwrap().unwrap();
     assert!(answer.has("tikR:CSV"), "{}", answer.body);
