@@ -107,7 +107,7 @@ fn openssl_reads_what_is_issued() {
     for (holder, subject) in holders {
         let issued = pki.issue(&holder).unwrap();
         let file = directory.path().join("holder.p12");
-        std::fs::write(&file, issued.pkcs12()).unwrap();
+        std::fs::write(&file, issued.pkcs12().unwrap()).unwrap();
         let passphrase = if subject.contains("(R:") { "año €" } else { DEFAULT_PASSPHRASE };
         let output = Command::new("openssl")
             .args(["pkcs12", "-nodes", "-passin", &format!("pass:{passphrase}"), "-in"])
@@ -170,6 +170,30 @@ async fn a_ca_is_kept() {
         let mode = std::fs::metadata(directory.path().join("ca-key.pem")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
+}
+
+/// Whoever opens a new directory at the same time gets the same CA.
+#[test]
+fn a_ca_is_made_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let identities: Vec<_> = std::thread::scope(|scope| {
+        let open = || {
+            let pki = Pki::open(directory.path()).unwrap();
+            pki.issue(&Holder::person(ISSUER, "UNO").with_ec_key()).unwrap()
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let pki = Pki::open(directory.path()).unwrap();
+        let bench = Bench::with(|config| config.pki(pki.clone())).await;
+        for identity in &identities {
+            let answer = send(client(&pki, Some(identity)).post(bench.url()).body("")).await;
+            answer.unwrap().assert_fault(4138, "incorrecto.");
+        }
+    });
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
 }
 
 #[test]

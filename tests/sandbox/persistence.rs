@@ -108,9 +108,12 @@ async fn an_orderly_end() {
         let (client, url) = (client.clone(), url.clone());
         async move { send(client.post(url).body(body)).await }
     });
-    while !bench.sandbox.armed().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let met = async {
+        while !bench.sandbox.armed().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), met).await.unwrap();
     bench.sandbox.stop().await;
     let answer = request.await.unwrap().unwrap();
     assert!(answer.has("tikR:CSV"), "{}", answer.body);
