@@ -1,18 +1,25 @@
 //! The VERI*FACTU SDK: invoice records, huella, chain, AEAT XML, signature, certificates, and the
 //! engine that carries records to the authority.
 
-#[cfg(feature = "signing")]
-pub mod certificate;
-pub mod types;
-
+pub mod api;
 #[cfg(feature = "engine")]
 pub mod authority;
+#[cfg(feature = "signing")]
+pub mod certificate;
 pub mod chain;
+#[cfg(feature = "engine")]
+pub mod engine;
 pub mod job;
 #[cfg(feature = "engine")]
 pub mod ledger;
+pub mod qr;
 #[cfg(feature = "engine")]
 pub mod queue;
 pub mod record;
+#[cfg(feature = "signing")]
+pub mod signature;
+pub mod types;
+pub mod validation;
+pub mod webhook;
 #[cfg(feature = "xml")]
 pub mod xml;

@@ -5,15 +5,17 @@
 //! an [`Outcome`] by [`outcome`], which never touches the network.
 
 pub mod codes;
+#[cfg(feature = "https")]
+pub mod https;
 pub mod outcome;
-mod presenter;
 
 pub use outcome::Outcome;
-pub use presenter::{HolderKind, Presenter, PresenterId};
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+
+use crate::certificate::Identity;
 
 /// The other end of the wire: the authority, the sandbox, or a scripted one in tests.
 #[async_trait::async_trait]
@@ -30,7 +32,7 @@ pub struct Request {
     /// What is asked of it.
     pub service: Service,
     /// Who presents it.
-    pub presenter: Arc<Presenter>,
+    pub identity: Arc<Identity>,
     /// The SOAP envelope, in UTF-8.
     pub body: Bytes,
 }
@@ -113,9 +115,6 @@ pub enum NoAnswer {
     /// The answer is larger than is read.
     #[error("the answer is too large")]
     TooLarge,
-    /// The answer is not HTTP.
-    #[error("the answer is not HTTP")]
-    Protocol,
 }
 
 /// Why a message was certainly not processed.
@@ -140,9 +139,9 @@ pub enum NotReached {
         /// What rustls says about it.
         detail: String,
     },
-    /// The presenter's certificate and key cannot be used for TLS.
-    #[error("the presenter's certificate cannot be used: {detail}")]
-    Presenter {
+    /// The certificate and key cannot be used for TLS.
+    #[error("the certificate cannot be used: {detail}")]
+    Identity {
         /// What rustls says about it.
         detail: String,
     },

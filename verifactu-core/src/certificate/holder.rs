@@ -81,6 +81,7 @@ impl Holder {
             .or_else(|| represented(&common_name))
             .or_else(|| serial.filter(|nif| nif.kind() == NifKind::Entity));
         let person = serial
+            .filter(|nif| nif.kind() == NifKind::Person)
             .or_else(|| alternative(FNMT_PERSON))
             .or_else(|| common_name.rsplit([' ', '-']).next().and_then(number))
             .filter(|nif| nif.kind() == NifKind::Person);

@@ -10,10 +10,12 @@ use aws_lc_rs::{
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair},
 };
 use rustls::{
-    crypto::aws_lc_rs::default_provider,
+    crypto::aws_lc_rs::sign::any_supported_type,
     pki_types::{CertificateDer, PrivateKeyDer},
     sign::CertifiedKey,
 };
+
+use sha2::{Digest as _, Sha256};
 
 use super::{
     error::{CertificateError, Malformed},
@@ -28,7 +30,12 @@ pub struct Identity {
     inner: Arc<Inner>,
 }
 
+/// Digest of an identity's certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IdentityId([u8; 32]);
+
 struct Inner {
+    id: IdentityId,
     certificate: Certificate,
     pkcs8: SecretBytes,
     certified: Arc<CertifiedKey>,
@@ -64,6 +71,7 @@ impl Identity {
     pub fn new(pkcs8: SecretBytes, chain: Vec<Vec<u8>>) -> Result<Self, CertificateError> {
         let leaf = chain.first().ok_or(Malformed::NoCertificate)?;
         let certificate = Certificate::parse(leaf)?;
+        let id = IdentityId(Sha256::digest(leaf).into());
         let certified = pair(&pkcs8, chain)?;
         certified.keys_match().map_err(|_| Malformed::NoMatchingPair)?;
         let key = if let Ok(rsa) = RsaKeyPair::from_pkcs8(pkcs8.expose()) {
@@ -73,13 +81,19 @@ impl Identity {
         } else {
             Key::Other
         };
-        Ok(Self { inner: Arc::new(Inner { certificate, pkcs8, certified: Arc::new(certified), key }) })
+        Ok(Self { inner: Arc::new(Inner { id, certificate, pkcs8, certified: Arc::new(certified), key }) })
     }
 
     /// The holder's certificate: the first of the chain.
     #[must_use]
     pub fn certificate(&self) -> &Certificate {
         &self.inner.certificate
+    }
+
+    /// Tells this identity from others, for caches.
+    #[must_use]
+    pub fn id(&self) -> IdentityId {
+        self.inner.id
     }
 
     /// Whether it belongs to this number, as person or as entity.
@@ -190,9 +204,7 @@ impl std::fmt::Debug for Identity {
 
 /// Loads the key for TLS, with the certificates beside it; does not compare them.
 pub(super) fn pair(pkcs8: &SecretBytes, chain: Vec<Vec<u8>>) -> Result<CertifiedKey, CertificateError> {
-    let key = default_provider()
-        .key_provider
-        .load_private_key(PrivateKeyDer::Pkcs8(pkcs8.expose().to_vec().into()))
+    let key = any_supported_type(&PrivateKeyDer::Pkcs8(pkcs8.expose().into()))
         .map_err(|_| CertificateError::UnsupportedKey)?;
     Ok(CertifiedKey::new(chain.into_iter().map(CertificateDer::from).collect(), key))
 }

@@ -57,18 +57,13 @@ impl<'a> Mac<'a> {
         if !(1..=MAX_ITERATIONS).contains(&self.iterations) {
             return MacOutcome::Unsupported;
         }
-        let matches = |passphrase: &[u8]| {
-            let key = derive(hash, passphrase, self.salt, self.iterations);
-            hmac::verify(&hmac::Key::new(mac, &key), data, self.expected).is_ok()
-        };
-        // The passphrase is UTF-16 with a closing zero; for an empty one some programs leave even
-        // the zero out.
+        // UTF-16 with a closing zero.
         let text: Zeroizing<Vec<u8>> =
             Zeroizing::new(passphrase.encode_utf16().chain([0]).flat_map(u16::to_be_bytes).collect());
-        if matches(&text) || (passphrase.is_empty() && matches(&[])) {
-            MacOutcome::Good
-        } else {
-            MacOutcome::Wrong
+        let key = hmac::Key::new(mac, &derive(hash, &text, self.salt, self.iterations));
+        match hmac::verify(&key, data, self.expected) {
+            Ok(()) => MacOutcome::Good,
+            Err(_) => MacOutcome::Wrong,
         }
     }
 }

@@ -76,7 +76,9 @@ pub fn open(file: &[u8], passphrase: &Secret, wanted: Wanted<'_>) -> Result<Open
     if ciphers.parts > MAX_ENCRYPTED_PARTS {
         return Err(Malformed::TooManyParts.into());
     }
-    if ciphers.unreadable {
+    // The decoder derives the keys of the old ciphers from the first plane of Unicode only.
+    let beyond = passphrase.expose().chars().any(|character| character > '\u{ffff}');
+    if ciphers.unreadable || (ciphers.legacy && beyond) {
         return Err(CertificateError::LegacyEncryption);
     }
     let archive = Pkcs12Archive::from_pkcs12(&without_mac(&safes), passphrase.expose())

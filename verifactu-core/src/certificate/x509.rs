@@ -57,11 +57,34 @@ impl Certificate {
         &self.der
     }
 
+    /// The holder's public key, as a signature of a record needs it.
+    pub(crate) fn public_key(&self) -> Result<PublicKey, Malformed> {
+        let (_, parsed) =
+            x509_parser::certificate::X509Certificate::from_der(&self.der).map_err(|_| Malformed::X509)?;
+        let info = parsed.public_key();
+        let key = info.subject_public_key.data.to_vec();
+        let curve = || info.algorithm.parameters.as_ref()?.as_oid().ok().map(|oid| oid.to_id_string());
+        Ok(match info.algorithm.algorithm.to_id_string().as_str() {
+            "1.2.840.113549.1.1.1" => PublicKey::Rsa(key),
+            "1.2.840.10045.2.1" if curve().as_deref() == Some("1.2.840.10045.3.1.7") => PublicKey::P256(key),
+            _ => PublicKey::Other,
+        })
+    }
+
     /// Whether the validity includes this time.
     #[must_use]
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.not_before <= now && now <= self.not_after
     }
+}
+
+/// A public key, by the signatures it verifies.
+pub(crate) enum PublicKey {
+    /// An RSAPublicKey in DER.
+    Rsa(Vec<u8>),
+    /// An uncompressed point on P-256.
+    P256(Vec<u8>),
+    Other,
 }
 
 impl std::fmt::Debug for Certificate {
@@ -111,7 +134,8 @@ fn rfc_2253(name: &X509Name<'_>) -> String {
             }
             let oid = attribute.attr_type().to_id_string();
             match (short_name(&oid), attribute.as_str()) {
-                (Some(short), Ok(value)) => {
+                // Control characters have no place in the XML that cites the name.
+                (Some(short), Ok(value)) if !value.contains(char::is_control) => {
                     text.push_str(short);
                     text.push('=');
                     escape(value, &mut text);

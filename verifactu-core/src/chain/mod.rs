@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What a caller says about a record's place in the chain. Nothing said means: at the end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlaceClaim {
     /// Whether the record is the first of its chain.
     pub first: Option<bool>,

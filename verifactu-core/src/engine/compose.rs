@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    ledger::{SlotKind, WorkItem},
-    signature::SignatureError,
+    ledger::{SlotKind, Submission},
+    signature::SigningError,
     types::{MessageId, RecordId},
     xml::envelope::{self, Header, SpanishParty},
 };
@@ -20,7 +20,7 @@ use super::{Engine, Presentation};
 
 /// The records of a message, before its bytes are made.
 pub(super) struct Draft {
-    pub(super) items: Vec<WorkItem>,
+    pub(super) items: Vec<Submission>,
     pub(super) slot: SlotKind,
     /// Whether an incident delayed the records.
     pub(super) incident: bool,
@@ -37,8 +37,8 @@ pub(super) struct Message {
 
 impl Engine {
     /// Cuts the candidates down to one message.
-    pub(super) fn draft(&self, candidates: Vec<WorkItem>, slot: SlotKind, now: Timestamp) -> Draft {
-        let late = |item: &WorkItem| {
+    pub(super) fn draft(&self, candidates: Vec<Submission>, slot: SlotKind, now: Timestamp) -> Draft {
+        let late = |item: &Submission| {
             let generated = item.record.generated_at.instant();
             now > generated.saturating_add(self.settings.late_after).unwrap_or(Timestamp::MAX)
         };
@@ -76,7 +76,9 @@ impl Engine {
                     (None, None) => item.record.xml.clone(),
                     (None, Some(signer)) => {
                         let mut signed = Vec::with_capacity(item.record.xml.len() + 8192);
-                        signer.sign(&item.record.xml, signature_id, now, &mut signed)?;
+                        let xml =
+                            std::str::from_utf8(&item.record.xml).map_err(|_| SigningError::NotARecord)?;
+                        signer.sign(xml, signature_id, now, &mut signed)?;
                         Bytes::from(signed)
                     }
                 };
@@ -84,7 +86,10 @@ impl Engine {
             }
             let Some(first) = draft.items.first() else { return Err(ComposeError::Empty) };
             let header = Header {
-                issuer: SpanishParty { name: first.record.issuer_name.clone(), nif: first.record.invoice.issuer },
+                issuer: SpanishParty {
+                    name: first.record.issuer_name.clone(),
+                    nif: first.record.invoice.issuer,
+                },
                 representative: presentation.representative.clone(),
                 verifactu_end: None,
                 incident: draft.incident,
@@ -105,5 +110,5 @@ pub(super) enum ComposeError {
     #[error("the task that makes the message was stopped")]
     Aborted,
     #[error("the record cannot be signed")]
-    Signature(#[from] SignatureError),
+    Signature(#[from] SigningError),
 }

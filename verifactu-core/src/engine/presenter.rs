@@ -15,7 +15,11 @@ use crate::{
 #[async_trait]
 pub trait Presenters: Send + Sync {
     /// The presentation in force; `None` when there is no valid certificate, which holds the chain.
-    async fn presentation(&self, tenant: &TenantId, issuer: &Nif) -> Result<Option<Arc<Presentation>>, PresenterError>;
+    async fn presentation(
+        &self,
+        tenant: &TenantId,
+        issuer: &Nif,
+    ) -> Result<Option<Arc<Presentation>>, PresenterError>;
 }
 
 /// How an issuer's messages are presented.

@@ -7,13 +7,13 @@ use jiff::Timestamp;
 
 use crate::{
     authority::{
-        NoAnswer, NotReached, Outcome, Refusal, codes,
-        outcome::AccessRefused,
+        NoAnswer, NotReached, Outcome, codes,
+        outcome::{AccessRefused, Refusal},
     },
-    job::{AuthorityAnswer, Csv, Event, Failure, FailureClass, FailureSource, Standing},
-    ledger::{AttemptOutcome, Hold, HoldReason, WorkItem},
+    job::{AuthorityAnswer, Csv, Event, Failure, FailureClass, FailureSource, RecordOutcome, Standing},
+    ledger::{AttemptOutcome, Hold, HoldReason, Submission},
     record::RecordKind,
-    xml::answer::{AnswerLine, LineState, RegistrationAnswer, SubmissionState},
+    xml::answer::{AnswerLine, RegistrationAnswer},
 };
 
 /// Code of a refusal because the authority holds a record under the invoice's key already.
@@ -52,7 +52,7 @@ pub(super) struct Moment {
 
 /// Reads the outcome of a message for each of its records.
 pub(super) fn verdicts(
-    items: &[WorkItem],
+    items: &[Submission],
     outcome: &Outcome<RegistrationAnswer>,
     body: Option<&Bytes>,
     moment: Moment,
@@ -101,7 +101,7 @@ pub(super) fn verdicts(
             let text = no_answer_text(*reason);
             all(&|| doubted(FailureSource::Network, FailureClass::InDoubt, &text))
         }
-        Outcome::NotReached(NotReached::Presenter { detail }) => {
+        Outcome::NotReached(NotReached::Identity { detail }) => {
             held(items, HoldReason::Certificate, FailureClass::AccessRefused, None, detail, moment)
         }
         Outcome::NotReached(NotReached::TlsAlert { alert }) if is_about_certificate(alert) => {
@@ -112,7 +112,13 @@ pub(super) fn verdicts(
             let text = reason.to_string();
             let verdict = || Verdict {
                 event: Event::Unreachable {
-                    failure: failure(FailureSource::Network, FailureClass::Unreachable, None, &text, moment.now),
+                    failure: failure(
+                        FailureSource::Network,
+                        FailureClass::Unreachable,
+                        None,
+                        &text,
+                        moment.now,
+                    ),
                     tries: moment.unreachable_count + 1,
                 },
                 outcome: AttemptOutcome::Unreachable,
@@ -125,7 +131,12 @@ pub(super) fn verdicts(
 }
 
 /// Each record by its own line. The state of the whole submission decides nothing.
-fn processed(items: &[WorkItem], answer: &RegistrationAnswer, body: Option<&Bytes>, moment: Moment) -> Verdicts {
+fn processed(
+    items: &[Submission],
+    answer: &RegistrationAnswer,
+    body: Option<&Bytes>,
+    moment: Moment,
+) -> Verdicts {
     let mut lines: HashMap<(&str, &str, &str, RecordKind), Option<&AnswerLine>> = HashMap::new();
     for line in &answer.lines {
         let key = (&*line.invoice.issuer, &*line.invoice.number, &*line.invoice.date, line.operation.kind);
@@ -135,7 +146,11 @@ fn processed(items: &[WorkItem], answer: &RegistrationAnswer, body: Option<&Byte
     let records = items.iter().map(|item| {
         let date = item.record.invoice.date.to_string();
         let id = &item.record.invoice;
-        match lines.get(&(id.issuer.as_str(), id.number.as_str(), &*date, item.record.kind)).copied().flatten() {
+        match lines
+            .get(&(id.issuer.as_str(), id.number.as_str(), &*date, item.record.kind))
+            .copied()
+            .flatten()
+        {
             Some(line) if belongs(line, item) => by_line(line, answer, body, moment),
             _ => Verdict {
                 event: Event::Doubted {
@@ -158,7 +173,7 @@ fn processed(items: &[WorkItem], answer: &RegistrationAnswer, body: Option<&Byte
 }
 
 /// The reference is a cross-check: a line that carries another one is not this record's.
-fn belongs(line: &AnswerLine, item: &WorkItem) -> bool {
+fn belongs(line: &AnswerLine, item: &Submission) -> bool {
     let Some(echoed) = &line.external_reference else { return true };
     match &item.record.external_reference {
         Some(reference) => reference.as_str() == echoed,
@@ -169,8 +184,8 @@ fn belongs(line: &AnswerLine, item: &WorkItem) -> bool {
 fn by_line(line: &AnswerLine, answer: &RegistrationAnswer, body: Option<&Bytes>, moment: Moment) -> Verdict {
     let text = line.description.as_deref().unwrap_or_default();
     let word = AuthorityAnswer {
-        submission_state: Some(submission_state(answer.state).to_owned()),
-        record_state: record_state(line.state).to_owned(),
+        submission: Some(answer.state),
+        record: line.state,
         presented_at: answer.presented_at,
         reconciled: false,
         code: line.code,
@@ -178,23 +193,23 @@ fn by_line(line: &AnswerLine, answer: &RegistrationAnswer, body: Option<&Bytes>,
     };
     let rejected_as = |class| failure(FailureSource::Authority, class, line.code, text, moment.now);
     let (event, outcome) = match line.state {
-        LineState::Accepted | LineState::AcceptedWithErrors => {
+        RecordOutcome::Accepted | RecordOutcome::AcceptedWithErrors => {
             let standing = match line.state {
-                LineState::Accepted => Standing::Accepted,
+                RecordOutcome::Accepted => Standing::Accepted,
                 _ => Standing::AcceptedWithErrors,
             };
             let csv = answer.csv.clone().map_or(Csv::Lost, Csv::Present);
             (Event::Accepted { standing, csv, answer: word }, AttemptOutcome::Accepted)
         }
         // The key exists, but whose record holds it only the query can tell.
-        LineState::Rejected if line.code == Some(DUPLICATE) => (
+        RecordOutcome::Rejected if line.code == Some(DUPLICATE) => (
             Event::Doubted { failure: rejected_as(FailureClass::InDoubt), resolve_at: moment.next_slot_at },
             AttemptOutcome::InDoubt,
         ),
-        LineState::Rejected if is_technical(line.code) => {
+        RecordOutcome::Rejected if is_technical(line.code) => {
             (Event::Failed(rejected_as(FailureClass::AuthorityError)), AttemptOutcome::Error)
         }
-        LineState::Rejected => (
+        RecordOutcome::Rejected => (
             Event::Rejected { failure: rejected_as(FailureClass::Rejected), answer: word },
             AttemptOutcome::Rejected,
         ),
@@ -208,14 +223,14 @@ fn is_technical(code: Option<i64>) -> bool {
 }
 
 fn held(
-    items: &[WorkItem],
+    items: &[Submission],
     reason: HoldReason,
     class: FailureClass,
     code: Option<i64>,
     text: &str,
     moment: Moment,
 ) -> Verdicts {
-    let verdict = |_: &WorkItem| Verdict {
+    let verdict = |_: &Submission| Verdict {
         event: Event::Held(failure(FailureSource::Authority, class, code, text, moment.now)),
         outcome: AttemptOutcome::Error,
         code,
@@ -237,7 +252,9 @@ fn is_about_certificate(alert: &str) -> bool {
 fn access_text(refused: &AccessRefused) -> (Option<i64>, String) {
     match refused {
         AccessRefused::Fault(refusal) => (refusal.code, refusal.text.clone()),
-        AccessRefused::Status(status) => (None, format!("the authority refused the certificate with HTTP {status}")),
+        AccessRefused::Status(status) => {
+            (None, format!("the authority refused the certificate with HTTP {status}"))
+        }
         AccessRefused::NoCertificate => (None, "the authority saw no certificate".to_owned()),
     }
 }
@@ -254,20 +271,4 @@ pub(super) fn failure(
     at: Timestamp,
 ) -> Failure {
     Failure { source, class, code, description: text.to_owned(), at, superseded_by: None }
-}
-
-const fn submission_state(state: SubmissionState) -> &'static str {
-    match state {
-        SubmissionState::Accepted => "Correcto",
-        SubmissionState::PartlyAccepted => "ParcialmenteCorrecto",
-        SubmissionState::Rejected => "Incorrecto",
-    }
-}
-
-pub(super) const fn record_state(state: LineState) -> &'static str {
-    match state {
-        LineState::Accepted => "Correcto",
-        LineState::AcceptedWithErrors => "AceptadoConErrores",
-        LineState::Rejected => "Incorrecto",
-    }
 }

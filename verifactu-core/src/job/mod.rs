@@ -11,7 +11,7 @@ pub use retry::RetryPolicy;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::types::JobId;
+use crate::{record::RecordKind, types::JobId};
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,6 +20,17 @@ pub enum JobKind {
     Send,
     /// Registers a cancellation.
     Cancel,
+}
+
+impl JobKind {
+    /// The kind of record that the job carries.
+    #[must_use]
+    pub const fn record_kind(self) -> RecordKind {
+        match self {
+            Self::Send => RecordKind::Invoice,
+            Self::Cancel => RecordKind::Cancellation,
+        }
+    }
 }
 
 /// The public state of a job.
@@ -132,13 +143,41 @@ pub enum Csv {
     Lost,
 }
 
+/// The authority's word on a whole submission (L18). Nothing is decided by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SubmissionOutcome {
+    /// Every record was accepted without errors.
+    #[doc(alias = "Correcto")]
+    Accepted,
+    /// Anything between, also a single record that was accepted with errors.
+    #[doc(alias = "ParcialmenteCorrecto")]
+    PartlyAccepted,
+    /// Every record was rejected.
+    #[doc(alias = "Incorrecto")]
+    Rejected,
+}
+
+/// The authority's word on one record (L19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RecordOutcome {
+    /// Stored.
+    #[doc(alias = "Correcto")]
+    Accepted,
+    /// Stored, with an error to be corrected by a new record.
+    #[doc(alias = "AceptadoConErrores")]
+    AcceptedWithErrors,
+    /// Not stored.
+    #[doc(alias = "Incorrecto")]
+    Rejected,
+}
+
 /// The authority's last word on a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorityAnswer {
-    /// State of the whole submission, as the authority spells it; `None` when learnt by a query.
-    pub submission_state: Option<String>,
-    /// State of the record, as the authority spells it.
-    pub record_state: String,
+    /// Outcome of the whole submission; `None` when learnt by a query.
+    pub submission: Option<SubmissionOutcome>,
+    /// Outcome of the record.
+    pub record: RecordOutcome,
     /// The authority's clock at the presentation.
     pub presented_at: Option<Timestamp>,
     /// Learnt by the query instead of an answer to the submission.
@@ -212,6 +251,9 @@ pub enum Event {
     },
     /// The doubt was looked into, and the authority does not hold the record: it may be sent again.
     DoubtCleared,
+    /// A later record of the same invoice waits to be sent: this one must not go before it, since the
+    /// later one's flags say that it was refused.
+    Deferred,
     /// The chain is held: nothing was processed, nothing is burnt.
     Held(Failure),
     /// A later record of the same invoice is about to be sent.
@@ -294,6 +336,11 @@ impl Progress {
                 next.state = JobState::Failed;
                 next.sent = true;
                 next.next_retry_at = Some(now);
+            }
+            Event::Deferred => {
+                let wait = policy.wait(self.attempts, FailureClass::AuthorityError, jitter);
+                next.state = JobState::Failed;
+                next.next_retry_at = Some(now + wait);
             }
             Event::Held(failure) => {
                 next.state =

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use crate::{
     job::{JobKind, Standing},
-    record::{InvoiceId, PriorRejection, Record, RecordKind, SystemId},
-    types::{GenerationTime, Huella, JobId, Nif, RecordId, RequestId, TenantId, Text},
+    record::{InvoiceId, Link, PriorRejection, Record, RecordKind, Statement, SystemId},
+    types::{ChainId, GenerationTime, Huella, JobId, Nif, RecordId, RequestId, TenantId, Text},
 };
 
 use super::row::{ChainKey, JobRow, RecordRow};
@@ -204,4 +204,73 @@ pub enum Appended {
     },
     /// The sealer refused.
     Refused(Refusal),
+}
+
+/// A sealed record does not continue the chain it was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the sealed record does not continue the chain: {0}")]
+pub(super) struct Misfit(&'static str);
+
+impl Place {
+    /// Where a record that is appended here will stand.
+    pub(super) fn position(&self) -> u64 {
+        self.head.as_ref().map_or(1, |head| head.position + 1)
+    }
+
+    /// A last proof before a record is written for good: it speaks of the invoice that was asked for
+    /// and names the head as its predecessor, and its time does not go back.
+    pub(super) fn check(&self, kind: JobKind, invoice: &InvoiceId, sealed: &Sealed) -> Result<(), Misfit> {
+        let record = &sealed.record;
+        let linked = match (&record.link, &self.head) {
+            (Link::First, None) => true,
+            (Link::Previous(named), Some(head)) => {
+                named.huella == head.huella && named.invoice == head.invoice
+            }
+            _ => false,
+        };
+        let goes_back = |head: &Head| record.generated_at.instant() < head.generated_at.instant();
+        if !linked {
+            Err(Misfit("it names another predecessor"))
+        } else if record.statement.invoice_id() != invoice || record.statement.kind() != kind.record_kind() {
+            Err(Misfit("it speaks of another invoice"))
+        } else if self.head.as_ref().is_some_and(goes_back) {
+            Err(Misfit("its time lies before its predecessor's"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Append {
+    /// Whether the record is a new invoice, which is what an allowance counts.
+    pub(super) fn counted_quota(&self) -> Option<&Quota> {
+        self.quota.as_ref().filter(|_| self.kind == JobKind::Send && !self.repeats_invoice)
+    }
+}
+
+impl RecordRow {
+    /// The row of a sealed record at its place.
+    pub(super) fn sealed(id: RecordId, chain: ChainId, place: &Place, sealed: Sealed) -> Self {
+        let Sealed { record, issuer_name, xml } = sealed;
+        let (total, external_reference) = match &record.statement {
+            Statement::Invoice(invoice) => (Some(invoice.total), invoice.external_reference.clone()),
+            Statement::Cancellation(cancellation) => (None, cancellation.external_reference.clone()),
+        };
+        Self {
+            id,
+            chain,
+            position: place.position(),
+            kind: record.statement.kind(),
+            invoice: record.statement.invoice_id().clone(),
+            issuer_name,
+            total,
+            // The record's own identifier stands in where the caller gave no reference.
+            external_reference: external_reference.filter(|reference| reference.as_str() != id.to_string()),
+            huella: record.huella,
+            previous: record.link.previous_huella().copied(),
+            generated_at: record.generated_at,
+            xml,
+            sent_xml: None,
+        }
+    }
 }

@@ -1,18 +1,26 @@
-//! Which world a record belongs to.
+//! Which of the authority's worlds a ledger, a chain and a QR belong to.
 
-/// Where records go. The three never share a ledger or a chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+use std::fmt;
+
+/// Sandbox, pre-production and production never share a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Environment {
-    /// An authority of our own, to develop and test against.
+    /// The authority to develop against, which comes with this workspace.
     Sandbox,
-    /// The authority's test service, without effect for taxes.
+    /// The authority's own test environment.
     Preproduction,
-    /// The authority.
+    /// Where invoices have tax effect.
     Production,
 }
 
+/// The text names no [`Environment`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("one of sandbox, preproduction, production")]
+pub struct EnvironmentError;
+
 impl Environment {
-    /// `sandbox`, `preproduction` or `production`.
+    /// The lower-case name, as settings and headers spell it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -21,16 +29,20 @@ impl Environment {
             Self::Production => "production",
         }
     }
+}
 
-    /// Reads what [`as_str`](Self::as_str) writes.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Sandbox, Self::Preproduction, Self::Production].into_iter().find(|one| one.as_str() == text)
+impl fmt::Display for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
-impl std::fmt::Display for Environment {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
+impl std::str::FromStr for Environment {
+    type Err = EnvironmentError;
+    fn from_str(text: &str) -> Result<Self, EnvironmentError> {
+        [Self::Sandbox, Self::Preproduction, Self::Production]
+            .into_iter()
+            .find(|environment| environment.as_str() == text)
+            .ok_or(EnvironmentError)
     }
 }

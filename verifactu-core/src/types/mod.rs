@@ -14,7 +14,7 @@ mod timestamp;
 
 pub use amount::{Amount, Cents, DecimalError};
 pub use date::{Date, DateError};
-pub use environment::Environment;
+pub use environment::{Environment, EnvironmentError};
 pub use huella::{Huella, HuellaError};
 pub use id::{ChainId, Clock, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError};
 pub use nif::{Nif, NifError, NifKind};
@@ -42,6 +42,19 @@ macro_rules! text_forms {
             type Err = $error;
             fn from_str(text: &str) -> Result<Self, $error> {
                 Self::parse(text)
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
             }
         }
     };

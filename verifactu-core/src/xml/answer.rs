@@ -10,7 +10,10 @@ use std::{borrow::Cow, ops::Range};
 
 use jiff::Timestamp;
 
-use crate::record::{PriorRejection, RecordKind};
+use crate::{
+    job::{RecordOutcome, SubmissionOutcome},
+    record::{PriorRejection, RecordKind},
+};
 
 use super::{
     fault::{self, Fault},
@@ -51,24 +54,10 @@ pub struct RegistrationAnswer {
     pub wait: Option<u32>,
     /// The submission as a whole. Never decide on a record by it.
     #[doc(alias = "EstadoEnvio")]
-    pub state: SubmissionState,
+    pub state: SubmissionOutcome,
     /// The records, in no promised order; at most [`MAX_LINES`].
     #[doc(alias = "RespuestaLinea")]
     pub lines: Vec<AnswerLine>,
-}
-
-/// State of a whole submission (L18).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SubmissionState {
-    /// Every record was accepted without errors.
-    #[doc(alias = "Correcto")]
-    Accepted,
-    /// Anything between, also a single record that was accepted with errors.
-    #[doc(alias = "ParcialmenteCorrecto")]
-    PartlyAccepted,
-    /// Every record was rejected.
-    #[doc(alias = "Incorrecto")]
-    Rejected,
 }
 
 /// The outcome of one record.
@@ -85,7 +74,7 @@ pub struct AnswerLine {
     pub external_reference: Option<String>,
     /// The outcome.
     #[doc(alias = "EstadoRegistro")]
-    pub state: LineState,
+    pub state: RecordOutcome,
     /// The error's number, also one that no table knows.
     #[doc(alias = "CodigoErrorRegistro")]
     pub code: Option<i64>,
@@ -128,20 +117,6 @@ pub struct Operation {
     /// `SinRegistroPrevio`.
     #[doc(alias = "SinRegistroPrevio")]
     pub without_prior_record: Option<bool>,
-}
-
-/// State of one record in an answer (L19).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LineState {
-    /// Stored.
-    #[doc(alias = "Correcto")]
-    Accepted,
-    /// Stored, with an error to be corrected by a new record.
-    #[doc(alias = "AceptadoConErrores")]
-    AcceptedWithErrors,
-    /// Not stored.
-    #[doc(alias = "Incorrecto")]
-    Rejected,
 }
 
 /// State of a record that the authority holds. Duplicates tell it in the feminine (L21), queries in
@@ -224,9 +199,9 @@ fn registration(reader: &mut Reader<'_>) -> Result<RegistrationAnswer, ReadError
             (Ns::RegistrationAnswer, "TiempoEsperaEnvio") => wait = seconds(&reader.text()?),
             (Ns::RegistrationAnswer, "EstadoEnvio") => {
                 let value = match &*reader.text()? {
-                    "Correcto" => SubmissionState::Accepted,
-                    "ParcialmenteCorrecto" => SubmissionState::PartlyAccepted,
-                    "Incorrecto" => SubmissionState::Rejected,
+                    "Correcto" => SubmissionOutcome::Accepted,
+                    "ParcialmenteCorrecto" => SubmissionOutcome::PartlyAccepted,
+                    "Incorrecto" => SubmissionOutcome::Rejected,
                     _ => return Err(ReadError::Value("EstadoEnvio")),
                 };
                 once(&mut state, value, "EstadoEnvio")?;
@@ -263,9 +238,9 @@ fn line(reader: &mut Reader<'_>, line: Name<'_>) -> Result<AnswerLine, ReadError
             "RefExterna" => external_reference = optional(reader)?,
             "EstadoRegistro" => {
                 let value = match &*reader.text()? {
-                    "Correcto" | "Correcta" => LineState::Accepted,
-                    "AceptadoConErrores" | "AceptadaConErrores" => LineState::AcceptedWithErrors,
-                    "Incorrecto" | "Incorrecta" => LineState::Rejected,
+                    "Correcto" | "Correcta" => RecordOutcome::Accepted,
+                    "AceptadoConErrores" | "AceptadaConErrores" => RecordOutcome::AcceptedWithErrors,
+                    "Incorrecto" | "Incorrecta" => RecordOutcome::Rejected,
                     _ => return Err(ReadError::Value("EstadoRegistro")),
                 };
                 once(&mut state, value, "EstadoRegistro")?;

@@ -141,18 +141,20 @@ impl Name<'_> {
 /// The caller goes down with [`child`](Self::child), and reads each element it was given to its end
 /// with [`text`](Self::text), [`skip`](Self::skip) or by asking for children until there are none.
 pub struct Reader<'a> {
+    /// The document behind its byte order mark, which is `before` bytes long.
     document: &'a str,
+    before: usize,
     inner: quick_xml::Reader<&'a [u8]>,
-    scopes: Vec<Scope<'a>>,
+    scopes: Vec<Scope>,
     depth: u32,
     elements: u32,
     root_seen: bool,
 }
 
 /// A prefix that is declared, and how deep the declaring element stands.
-struct Scope<'a> {
+struct Scope {
     depth: u32,
-    prefix: &'a str,
+    prefix: Box<str>,
     ns: Ns,
 }
 
@@ -176,9 +178,23 @@ impl<'a> Reader<'a> {
         if document.bytes().fold(false, |found, byte| found | control(byte)) {
             return Err(ReadError::Character);
         }
+        let whole = document.len();
+        let document = document.strip_prefix(MARK).unwrap_or(document);
+        if document.starts_with(MARK) {
+            return Err(ReadError::OutsideRoot);
+        }
+        let before = whole - document.len();
         let mut inner = quick_xml::Reader::from_str(document);
         inner.config_mut().expand_empty_elements = true;
-        Ok(Self { document, inner, scopes: Vec::with_capacity(8), depth: 0, elements: 0, root_seen: false })
+        Ok(Self {
+            document,
+            before,
+            inner,
+            scopes: Vec::with_capacity(8),
+            depth: 0,
+            elements: 0,
+            root_seen: false,
+        })
     }
 
     /// The root element.
@@ -244,9 +260,14 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Where the reader stands: just behind the last tag it has given.
+    /// Where the reader stands in what it was given: just behind the last tag it has returned.
     #[must_use]
     pub fn position(&self) -> usize {
+        self.before + self.at()
+    }
+
+    /// The same in [`document`](Self::document).
+    fn at(&self) -> usize {
         usize::try_from(self.inner.buffer_position()).unwrap_or(usize::MAX)
     }
 
@@ -261,7 +282,7 @@ impl<'a> Reader<'a> {
 
     fn next(&mut self) -> Result<Token<'a>, ReadError> {
         loop {
-            let start = self.position();
+            let start = self.at();
             let event = self.inner.read_event().map_err(|error| self.syntax(error))?;
             match event {
                 Event::Start(tag) => {
@@ -279,7 +300,7 @@ impl<'a> Reader<'a> {
                         return Err(ReadError::Size);
                     }
                     if !tag.attributes_raw().is_empty() {
-                        self.declare(&tag, start + 1 + name_len)?;
+                        self.declare(&tag)?;
                     }
                     return self.resolve(start, name_len).map(Token::Open);
                 }
@@ -307,8 +328,7 @@ impl<'a> Reader<'a> {
                 Event::Comment(_) | Event::PI(_) => {}
                 // A second declaration is one that does not stand at the very beginning.
                 Event::Decl(declaration) => {
-                    let before = self.document.get(..start).unwrap_or_default();
-                    if !before.trim_start_matches('\u{FEFF}').is_empty() {
+                    if start > 0 {
                         return Err(ReadError::OutsideRoot);
                     }
                     let encoding = declaration.encoding().transpose().map_err(|e| self.syntax(e.into()))?;
@@ -326,8 +346,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Puts the namespaces that a tag declares on the stack. `at` is where its attributes begin.
-    fn declare(&mut self, tag: &quick_xml::events::BytesStart<'_>, at: usize) -> Result<(), ReadError> {
+    /// Puts the namespaces that a tag declares on the stack.
+    fn declare(&mut self, tag: &quick_xml::events::BytesStart<'_>) -> Result<(), ReadError> {
         for (count, attribute) in tag.attributes().enumerate() {
             let attribute = attribute.map_err(|error| self.syntax(error.into()))?;
             if count >= MAX_ATTRIBUTES {
@@ -343,16 +363,14 @@ impl<'a> Reader<'a> {
                 _ => continue,
             };
             let uri = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|_| ReadError::Entity)?;
-            // The prefix outlives the tag because it is taken from the document itself.
-            let prefix = self
-                .document
-                .get(at..)
-                .and_then(|rest| rest.find(key).and_then(|found| rest.get(found..found + key.len())))
-                .map_or("", |found| &found[key.len() - prefix.len()..]);
             if self.scopes.len() >= MAX_ATTRIBUTES {
                 return Err(ReadError::Size);
             }
-            self.scopes.push(Scope { depth: self.depth, prefix, ns: Ns::of(&uri) });
+            // Only the default can be taken back (Namespaces in XML 1.0, 2.2).
+            if uri.is_empty() && !prefix.is_empty() {
+                return Err(ReadError::Prefix);
+            }
+            self.scopes.push(Scope { depth: self.depth, prefix: prefix.into(), ns: Ns::of(&uri) });
         }
         Ok(())
     }
@@ -360,23 +378,26 @@ impl<'a> Reader<'a> {
     fn resolve(&self, start: usize, name_len: usize) -> Result<Name<'a>, ReadError> {
         let name = self.document.get(start + 1..start + 1 + name_len).ok_or(ReadError::Truncated)?;
         let (prefix, local) = name.split_once(':').unwrap_or(("", name));
-        let ns = match self.scopes.iter().rev().find(|scope| scope.prefix == prefix) {
+        let ns = match self.scopes.iter().rev().find(|scope| *scope.prefix == *prefix) {
             Some(scope) => scope.ns,
             None if prefix.is_empty() => Ns::None,
             None if prefix == "xml" => Ns::Other,
             None => return Err(ReadError::Prefix),
         };
-        Ok(Name { ns, local, start })
+        Ok(Name { ns, local, start: self.before + start })
     }
 
     /// An end of the document inside a tag is a document cut off, whatever the tag was.
     fn syntax(&self, error: quick_xml::Error) -> ReadError {
         match error {
-            quick_xml::Error::Syntax(_) if self.position() >= self.document.len() => ReadError::Truncated,
+            quick_xml::Error::Syntax(_) if self.at() >= self.document.len() => ReadError::Truncated,
             other => ReadError::Syntax(other),
         }
     }
 }
+
+/// The byte order mark.
+const MARK: char = '\u{FEFF}';
 
 const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 

@@ -41,6 +41,15 @@ pub fn to_vec(record: &Record) -> Vec<u8> {
     out
 }
 
+/// The date of the operation that a record of ours states, if it states one: it decides the period in
+/// which the authority files the invoice.
+#[must_use]
+pub fn operation_date(record: &[u8]) -> Option<Date> {
+    const OPEN: &[u8] = b"<FechaOperacion>";
+    let at = record.windows(OPEN.len()).position(|window| window == OPEN)? + OPEN.len();
+    Date::parse(std::str::from_utf8(record.get(at..at + 10)?).ok()?).ok()
+}
+
 fn invoice_record(w: &mut Writer<'_>, invoice: &Invoice, record: &Record) {
     w.raw(open_record!("RegistroAlta"));
     invoice_key(w, &invoice.id);

@@ -9,16 +9,16 @@ pub use answer::{MAX_ROWS, Paging, QueryAnswer, QueryRow, StoredLink};
 
 use crate::{
     record::{Identification, Party, SystemId},
-    types::{Date, InvoiceNumber, Nif, Text},
+    types::{Date, InvoiceNumber, Text},
 };
 
-use super::{answer::InvoiceKey, names};
+use super::{answer::InvoiceKey, envelope::SpanishParty, names};
 
 /// A query. The optional parts narrow it down.
 ///
 /// ```
-/// use verifactu_core::{types::{Nif, Text}, xml::query::{AskedBy, Period, Query, Taxpayer}};
-/// let issuer = Taxpayer { name: Text::parse("EMPRESA SL")?, nif: Nif::parse("B12345674")? };
+/// use verifactu_core::{types::{Nif, Text}, xml::{envelope::SpanishParty, query::{AskedBy, Period, Query}}};
+/// let issuer = SpanishParty { name: Text::parse("EMPRESA SL")?, nif: Nif::parse("B12345674")? };
 /// let period = Period::new(2026, 11).ok_or("no such month")?;
 /// let query = Query::new(AskedBy::Issuer(issuer), period);
 /// assert!(query.to_xml().contains("<NIF>B12345674</NIF>"));
@@ -60,24 +60,13 @@ pub struct Query {
 pub enum AskedBy {
     /// The issuer of the records.
     #[doc(alias = "ObligadoEmision")]
-    Issuer(Taxpayer),
+    Issuer(SpanishParty),
     /// The representative of this issuer, for the records it represented.
     #[doc(alias = "IndicadorRepresentante")]
-    Representative(Taxpayer),
+    Representative(SpanishParty),
     /// The recipient of the invoices.
     #[doc(alias = "Destinatario")]
-    Recipient(Taxpayer),
-}
-
-/// A taxpayer as the census knows it: name and number must belong together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taxpayer {
-    /// Name.
-    #[doc(alias = "NombreRazon")]
-    pub name: Text<120>,
-    /// Number.
-    #[doc(alias = "NIF")]
-    pub nif: Nif,
+    Recipient(SpanishParty),
 }
 
 /// A month.

@@ -1,0 +1,364 @@
+//! Accounts, keys, certificates and the state of the service as REST shows them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::{Nif, Secret, TenantId};
+
+use super::{Timestamp, Warning};
+
+/// The body of a certificate upload as JSON.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CertificateUpload {
+    /// Base64 of the PKCS#12 file.
+    pub pfx_base64: Secret,
+    /// Its passphrase.
+    pub pfx_passphrase: Secret,
+}
+
+/// What a certificate is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CertificateKind {
+    /// Of a natural person.
+    Persona,
+    /// Of somebody who represents an entity.
+    Representante,
+    /// An entity's seal.
+    Sello,
+}
+
+/// What may be shown of a certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CertificateInfo {
+    /// Its holder.
+    pub nif: Option<Nif>,
+    /// The subject's common name.
+    pub common_name: String,
+    /// Who issued it.
+    pub issuer: String,
+    /// Its serial number, in hexadecimal digits.
+    pub serial: String,
+    /// What it is for.
+    pub kind: CertificateKind,
+    /// First instant of its validity.
+    pub not_before: Timestamp,
+    /// Last instant of its validity.
+    pub not_after: Timestamp,
+    /// Days until then; negative afterwards.
+    pub days_until_expiry: i64,
+    /// True, or absent: the file was of a legacy format and was converted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub normalized_from_legacy: bool,
+}
+
+/// The certificate of an account, or that it has none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CertificateStatus {
+    /// Whether there is one.
+    pub has_certificate: bool,
+    /// It.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<CertificateInfo>,
+}
+
+/// Whether an account may write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum TenantStatus {
+    /// It may.
+    #[default]
+    Active,
+    /// It may only read.
+    Suspended,
+}
+
+/// A new account (operator).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateTenant {
+    /// Its identifier.
+    pub id: TenantId,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Name of the issuer, for bodies without `nombre`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer_name: Option<String>,
+    /// Its plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
+    /// The partner it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_tenant_id: Option<TenantId>,
+    /// The only issuer it may act for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_nif: Option<Nif>,
+    /// Whether its bodies may name their own computer system.
+    #[serde(default)]
+    pub client_sif_enabled: bool,
+}
+
+/// A new child account (partner).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateChildTenant {
+    /// Its identifier; one is made up if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<TenantId>,
+    /// Its name.
+    pub name: String,
+    /// The only issuer it may act for.
+    pub allowed_nif: Nif,
+}
+
+/// An account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tenant {
+    /// Its identifier.
+    pub tenant_id: TenantId,
+    /// Its name.
+    pub name: Option<String>,
+    /// Name of the issuer, for bodies without `nombre`.
+    pub issuer_name: Option<String>,
+    /// Its plan.
+    pub plan_id: Option<String>,
+    /// Whether it may write.
+    pub status: TenantStatus,
+    /// The partner it belongs to.
+    pub parent_tenant_id: Option<TenantId>,
+    /// The only issuer it may act for.
+    pub allowed_nif: Option<Nif>,
+    /// Whether its bodies may name their own computer system.
+    pub client_sif_enabled: bool,
+    /// Whom it names in the header as its representative.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub representante: Option<Representative>,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// The representative of an issuer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Representative {
+    /// Name.
+    pub nombre: String,
+    /// NIF.
+    pub nif: Nif,
+}
+
+/// What a key allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// Send and cancel invoices.
+    InvoicesWrite,
+    /// Read jobs, records, plan and usage.
+    InvoicesRead,
+    /// Verify tax identification numbers.
+    NifRead,
+    /// See whether there is a certificate.
+    CertificatesRead,
+    /// Upload or delete the certificate.
+    CertificatesWrite,
+    /// List and read child accounts.
+    PartnerRead,
+    /// Create child accounts, their certificates and keys.
+    PartnerWrite,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: &'static [Self] = &[
+        Self::InvoicesWrite,
+        Self::InvoicesRead,
+        Self::NifRead,
+        Self::CertificatesRead,
+        Self::CertificatesWrite,
+        Self::PartnerRead,
+        Self::PartnerWrite,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvoicesWrite => "invoices:write",
+            Self::InvoicesRead => "invoices:read",
+            Self::NifRead => "nif:read",
+            Self::CertificatesRead => "tenant:certificates:read",
+            Self::CertificatesWrite => "tenant:certificates:write",
+            Self::PartnerRead => "partner:tenants:read",
+            Self::PartnerWrite => "partner:tenants:write",
+        }
+    }
+}
+
+impl Serialize for Scope {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Scope {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let known = Self::ALL.iter().copied().find(|scope| scope.as_str() == text);
+        known.ok_or_else(|| serde::de::Error::custom("not a scope"))
+    }
+}
+
+/// A new key (operator).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateApiKey {
+    /// The account it is for.
+    pub tenant_id: TenantId,
+    /// What it is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it allows.
+    pub scopes: Vec<Scope>,
+    /// When it stops working.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A new key of a child account (partner); the account is named by the route.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateChildApiKey {
+    /// What it is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it allows.
+    pub scopes: Vec<Scope>,
+    /// When it stops working.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// The answer to the creation of a key: the only one that shows it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedApiKey {
+    /// The key.
+    pub api_key: NewApiKey,
+}
+
+/// A key that was just created.
+#[derive(Clone, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewApiKey {
+    /// Its identifier, for revoking it.
+    pub id: String,
+    /// The key itself.
+    #[serde(serialize_with = "expose")]
+    pub key: Secret,
+    /// What it is called.
+    pub name: Option<String>,
+    /// What it allows.
+    pub scopes: Vec<Scope>,
+    /// When it stops working.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+impl std::fmt::Debug for NewApiKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewApiKey").field("id", &self.id).field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// A key is shown once, in the answer to its creation.
+fn expose<S: serde::Serializer>(key: &Secret, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(key.expose())
+}
+
+/// A key as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKey {
+    /// Its identifier.
+    pub id: String,
+    /// The account it is for.
+    pub tenant_id: TenantId,
+    /// What it is called.
+    pub name: Option<String>,
+    /// What it allows.
+    pub scopes: Vec<Scope>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// Where the events of an account go (operator). A `url` of null removes them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WebhookPatch {
+    /// HTTPS address; null removes the webhook.
+    #[serde(default, deserialize_with = "present")]
+    pub url: Option<Option<String>>,
+    /// Secret that signs the events.
+    #[serde(default)]
+    pub secret: Option<Secret>,
+    /// Whether events are sent.
+    #[serde(default)]
+    pub enabled: Option<bool>,
+}
+
+/// Tells null from absence.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Where the events of an account go; never the secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookInfo {
+    /// The address.
+    pub url: Option<String>,
+    /// Whether there is a secret.
+    pub has_secret: bool,
+    /// Whether events are sent.
+    pub enabled: bool,
+}
+
+/// That the service is alive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// `ok`
+    pub status: String,
+    /// Version of the service.
+    pub version: String,
+}
+
+/// Whether the service can work, dependency by dependency.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Whether every dependency can.
+    pub ready: bool,
+    /// Each dependency by name.
+    pub dependencies: Vec<Dependency>,
+    /// What should be looked at but stops nothing.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+}
+
+/// One dependency of the service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependency {
+    /// Its name.
+    pub name: String,
+    /// Whether it works.
+    pub ready: bool,
+    /// What is wrong with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}

@@ -1,0 +1,35 @@
+//! The wire types of the REST interface, shared by server and client. REST names are spelled here
+//! and nowhere else.
+//!
+//! Request bodies that become records are read by hand ([`SendRequest`], [`CancelRequest`]), because
+//! a caller must be told everything that is wrong at once, with exact amounts and the field's own
+//! path. Everything else is plain serde.
+
+mod account;
+mod cancel;
+mod envelope;
+mod error;
+mod fingerprint;
+mod job;
+mod json;
+mod judge;
+mod names;
+mod object;
+mod parts;
+mod send;
+mod time;
+
+pub use account::*;
+pub use cancel::CancelRequest;
+pub use envelope::Envelope;
+pub use error::{Detail, Details, ErrorBody, ErrorCode, UnknownErrorCode};
+pub use fingerprint::{canonical, fingerprint};
+pub use job::{
+    Accepted, AuthorityResult, CsvStatus, ErrorItem, ErrorLevel, ErrorSource, Job, JobResult, JobStatus,
+    JobType, LastErrorDetail, QrInfo, RecordState, Warning,
+};
+pub use json::{Json, JsonError, JsonProblem, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES};
+pub use names::{rest_name, rest_path};
+pub use parts::SystemClaim;
+pub use send::{Defaults, SendRequest};
+pub use time::Timestamp;

@@ -1,0 +1,382 @@
+//! Dispatch: one due chain through one slot.
+//!
+//! The steps are ordered so that a process may stop between any two of them. The message is written
+//! down before it is sent; whatever was written down and not settled is in doubt for whoever claims
+//! the chain next.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+
+use crate::{
+    authority::{Exchange, Request, Service, outcome},
+    job::{Event, FailureClass, FailureSource, Progress},
+    ledger::{
+        Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
+        OpenMessage, Selection, Settlement, SlotKind, Submission,
+    },
+    types::{ChainId, MessageId, RecordId},
+};
+
+use super::{
+    Engine, EngineError, Presentation,
+    compose::{Draft, Message},
+    settle::{self, Moment, Verdict},
+};
+
+/// Whether to go on with a chain.
+pub(super) enum Step<T> {
+    On(T),
+    /// Somebody else claimed the chain: whatever we know of it is stale.
+    Stale,
+}
+
+macro_rules! on_or_stop {
+    ($step:expr) => {
+        match $step {
+            Step::On(value) => value,
+            Step::Stale => return Ok(Step::Stale),
+        }
+    };
+}
+
+impl Engine {
+    /// Takes one chain through what is due on it: settles what a crash left open, looks into doubts,
+    /// and sends at most one message. Returns when the chain is due again, `None` for not at all.
+    ///
+    /// # Errors
+    /// [`EngineError`] when ledger or certificate store fail; the chain stays due.
+    pub async fn dispatch(&self, chain: ChainId) -> Result<Option<Timestamp>, EngineError> {
+        let Some(claim) = self.parts.ledger.claim(chain).await? else { return Ok(None) };
+        if let Step::Stale = self.slot(claim).await? {
+            tracing::info!(%chain, "another worker has claimed the chain");
+        }
+        Ok(self.parts.ledger.due(chain).await?)
+    }
+
+    async fn slot(&self, claim: Claim) -> Result<Step<()>, EngineError> {
+        let Claim { lease, mut state, open } = claim;
+        for message in open {
+            state = on_or_stop!(self.doubt_after_crash(lease, state, message).await?);
+        }
+        let now = self.parts.clock.now();
+        let slot_open = match self.parts.ledger.due(lease.chain).await? {
+            Some(due) => due <= now,
+            None => false,
+        };
+        if state.hold.is_some() || !slot_open {
+            return Ok(Step::On(()));
+        }
+        let key = &state.key;
+        let Some(presentation) = self.parts.presenters.presentation(&key.tenant, &key.issuer).await? else {
+            return self.hold_without_certificate(lease, state, now).await;
+        };
+        let doubtful = self.parts.ledger.work(lease, Selection::Doubtful { due: now }).await?;
+        let again = on_or_stop!(self.look_into(lease, &mut state, doubtful, &presentation).await?);
+        match on_or_stop!(self.next_draft(lease, &state, again).await?) {
+            Some(draft) => self.send(lease, state, draft, &presentation).await,
+            None => Ok(Step::On(())),
+        }
+    }
+
+    /// Nobody knows whether the message got through before the process that sent it stopped. The pace
+    /// counts from now, since the end of that exchange is not known either.
+    async fn doubt_after_crash(
+        &self,
+        lease: Lease,
+        mut state: ChainState,
+        message: OpenMessage,
+    ) -> Result<Step<ChainState>, EngineError> {
+        let now = self.parts.clock.now();
+        let next_slot_at = now + self.wait_of(&state);
+        let updates = message
+            .items
+            .iter()
+            .map(|item| {
+                let failure = settle::failure(
+                    FailureSource::Internal,
+                    FailureClass::InDoubt,
+                    None,
+                    "the service stopped before the answer was written down",
+                    now,
+                );
+                let verdict = Verdict {
+                    event: Event::Doubted { failure, resolve_at: next_slot_at },
+                    outcome: AttemptOutcome::InDoubt,
+                    code: None,
+                    answer_line: None,
+                };
+                self.update(item, verdict, message.at, now, Some(message.id))
+            })
+            .collect();
+        state.next_slot_at = Some(next_slot_at);
+        let settlement = Settlement { message: Some(message.id), updates, ..settlement(&state, now) };
+        self.settle(lease, state, settlement).await
+    }
+
+    async fn hold_without_certificate(
+        &self,
+        lease: Lease,
+        mut state: ChainState,
+        now: Timestamp,
+    ) -> Result<Step<()>, EngineError> {
+        let description = "the account has no valid certificate; upload one and the chain goes on".to_owned();
+        state.hold = Some(Hold { reason: HoldReason::Certificate, description, since: now });
+        let settlement = settlement(&state, now);
+        Ok(match self.settle(lease, state, settlement).await? {
+            Step::On(_) => Step::On(()),
+            Step::Stale => Step::Stale,
+        })
+    }
+
+    /// What the slot is used for: records that were in doubt, else the first-time run, else due
+    /// retries. Retries and first-time records take turns when both wait.
+    async fn next_draft(
+        &self,
+        lease: Lease,
+        state: &ChainState,
+        again: Vec<Submission>,
+    ) -> Result<Step<Option<Draft>>, EngineError> {
+        let now = self.parts.clock.now();
+        if !again.is_empty() {
+            return Ok(Step::On(Some(self.draft(again, SlotKind::Retry, now))));
+        }
+        let limit = self.settings.max_records;
+        let first = Selection::First { limit };
+        let retry = Selection::Retry { due: now, limit };
+        let order = match state.last_slot {
+            Some(SlotKind::First) => [(SlotKind::Retry, retry), (SlotKind::First, first)],
+            _ => [(SlotKind::First, first), (SlotKind::Retry, retry)],
+        };
+        for (kind, selection) in order {
+            let mut candidates = self.parts.ledger.work(lease, selection).await?;
+            if kind == SlotKind::Retry {
+                candidates = on_or_stop!(self.defer_overtaken(lease, state, candidates).await?);
+            }
+            if !candidates.is_empty() {
+                return Ok(Step::On(Some(self.draft(candidates, kind, now))));
+            }
+        }
+        Ok(Step::On(None))
+    }
+
+    /// Puts off retries of records that a later record of the same invoice is about to overtake, and
+    /// returns the others.
+    async fn defer_overtaken(
+        &self,
+        lease: Lease,
+        state: &ChainState,
+        candidates: Vec<Submission>,
+    ) -> Result<Step<Vec<Submission>>, EngineError> {
+        let now = self.parts.clock.now();
+        let mut kept = Vec::with_capacity(candidates.len());
+        let mut updates = Vec::new();
+        for item in candidates {
+            let history = self.parts.ledger.history(&state.key.tenant, &item.record.invoice).await?;
+            let waits = history.iter().any(|known| {
+                known.record.position > item.record.position && !known.job.progress.state.is_final()
+            });
+            if waits {
+                let progress = self.apply(&item.job.progress, Event::Deferred, now);
+                updates.push(JobUpdate { job: item.job.id, progress, attempt: None, answer_line: None });
+            } else {
+                kept.push(item);
+            }
+        }
+        if updates.is_empty() {
+            return Ok(Step::On(kept));
+        }
+        let settlement = Settlement { updates, ..settlement(state, now) };
+        Ok(match self.settle(lease, state.clone(), settlement).await? {
+            Step::On(_) => Step::On(kept),
+            Step::Stale => Step::Stale,
+        })
+    }
+
+    /// Writes a message down, sends it, and settles its records.
+    async fn send(
+        &self,
+        lease: Lease,
+        mut state: ChainState,
+        draft: Draft,
+        presentation: &Arc<Presentation>,
+    ) -> Result<Step<()>, EngineError> {
+        let began = self.parts.clock.now();
+        let message = match self.compose(draft, presentation, began).await {
+            Ok(message) => message,
+            Err(error) => {
+                // A record that cannot be signed now can be once the certificate is another one.
+                tracing::error!(%error, chain = %lease.chain, "no message could be made");
+                state.hold = Some(Hold {
+                    reason: HoldReason::Certificate,
+                    description: error.to_string(),
+                    since: began,
+                });
+                let settlement = settlement(&state, began);
+                return Ok(match self.settle(lease, state, settlement).await? {
+                    Step::On(_) => Step::On(()),
+                    Step::Stale => Step::Stale,
+                });
+            }
+        };
+        if let Step::Stale = self.write_down(lease, &message, began).await? {
+            return Ok(Step::Stale);
+        }
+        let request = Request {
+            service: Service::Registration,
+            identity: presentation.identity.clone(),
+            body: message.body.clone(),
+        };
+        let exchange = self.parts.authority.exchange(request).await;
+        let now = self.parts.clock.now();
+        let body = match &exchange {
+            Exchange::Answered(answered) => Some(answered.body.clone()),
+            _ => None,
+        };
+        let moment = Moment {
+            now,
+            next_slot_at: now + self.wait_of(&state),
+            unreachable_count: state.unreachable_count,
+        };
+        let verdicts =
+            settle::verdicts(&message.draft.items, &outcome::registration(&exchange), body.as_ref(), moment);
+        state.wait_seconds = verdicts.wait.or(state.wait_seconds);
+        state.next_slot_at = Some(now + self.wait_of(&state));
+        state.unreachable_count = if verdicts.unreachable { state.unreachable_count + 1 } else { 0 };
+        state.hold = verdicts.hold;
+        let updates = message
+            .draft
+            .items
+            .iter()
+            .zip(verdicts.records)
+            .map(|(item, verdict)| {
+                let mut sent = item.clone();
+                sent.job.progress = self.apply(&item.job.progress, Event::Dispatched, began);
+                self.update(&sent, verdict, began, now, Some(message.id))
+            })
+            .collect();
+        let settlement =
+            Settlement { message: Some(message.id), answer: body, updates, ..settlement(&state, now) };
+        Ok(match self.settle(lease, state, settlement).await? {
+            Step::On(_) => Step::On(()),
+            Step::Stale => Step::Stale,
+        })
+    }
+
+    async fn write_down(
+        &self,
+        lease: Lease,
+        message: &Message,
+        at: Timestamp,
+    ) -> Result<Step<()>, EngineError> {
+        let ids: Vec<RecordId> = message.records.iter().map(|(id, _)| *id).collect();
+        let mut updates: Vec<JobUpdate> = message
+            .draft
+            .items
+            .iter()
+            .map(|item| JobUpdate {
+                job: item.job.id,
+                progress: self.apply(&item.job.progress, Event::Dispatched, at),
+                attempt: None,
+                answer_line: None,
+            })
+            .collect();
+        for overtaken in self.parts.ledger.overtaken(lease, &ids).await? {
+            let by = message
+                .draft
+                .items
+                .iter()
+                .find(|item| item.record.invoice == overtaken.record.invoice)
+                .map(|item| item.job.id);
+            let mut failure = settle::failure(
+                FailureSource::Internal,
+                FailureClass::Superseded,
+                None,
+                "a later record of the same invoice was sent",
+                at,
+            );
+            failure.superseded_by = by;
+            updates.push(JobUpdate {
+                job: overtaken.job.id,
+                progress: self.apply(&overtaken.job.progress, Event::Superseded(failure), at),
+                attempt: None,
+                answer_line: None,
+            });
+        }
+        let new = NewMessage {
+            id: message.id,
+            at,
+            digest: message.digest,
+            incident: message.draft.incident,
+            slot: message.draft.slot,
+            records: message.records.clone(),
+            updates,
+        };
+        Ok(match self.parts.ledger.open_message(lease, new).await? {
+            Fenced::Done => Step::On(()),
+            Fenced::Stale => Step::Stale,
+        })
+    }
+
+    pub(super) async fn settle(
+        &self,
+        lease: Lease,
+        state: ChainState,
+        settlement: Settlement,
+    ) -> Result<Step<ChainState>, EngineError> {
+        Ok(match self.parts.ledger.settle(lease, settlement).await? {
+            Fenced::Done => Step::On(state),
+            Fenced::Stale => Step::Stale,
+        })
+    }
+
+    /// The job's update for a verdict on its record.
+    pub(super) fn update(
+        &self,
+        item: &Submission,
+        verdict: Verdict,
+        began: Timestamp,
+        now: Timestamp,
+        message: Option<MessageId>,
+    ) -> JobUpdate {
+        let duration = now.duration_since(began).as_millis();
+        JobUpdate {
+            job: item.job.id,
+            progress: self.apply(&item.job.progress, verdict.event, now),
+            attempt: Some(Attempt {
+                started_at: began,
+                duration_ms: u64::try_from(duration).unwrap_or(0),
+                outcome: verdict.outcome,
+                code: verdict.code,
+                message,
+            }),
+            answer_line: verdict.answer_line,
+        }
+    }
+
+    pub(super) fn apply(&self, progress: &Progress, event: Event, now: Timestamp) -> Progress {
+        let (_, random) = self.parts.ids.next().as_u64_pair();
+        progress.after(event, now, &self.settings.retry, (random & u64::from(u32::MAX)) as u32)
+    }
+
+    /// The wait in force on a chain.
+    fn wait_of(&self, state: &ChainState) -> Duration {
+        state
+            .wait_seconds
+            .map_or(self.settings.initial_wait, |seconds| Duration::from_secs(u64::from(seconds)))
+    }
+}
+
+/// A settlement that changes nothing but what the caller fills in.
+pub(super) fn settlement(state: &ChainState, at: Timestamp) -> Settlement {
+    Settlement {
+        message: None,
+        at,
+        answer: None,
+        updates: Vec::new(),
+        next_slot_at: state.next_slot_at,
+        wait_seconds: state.wait_seconds,
+        unreachable_count: state.unreachable_count,
+        hold: state.hold.clone(),
+    }
+}

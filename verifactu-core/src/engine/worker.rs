@@ -1,0 +1,124 @@
+//! Workers: take due chains and dispatch them, for ever.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::watch;
+
+use crate::queue::{QueueError, Taken};
+
+use super::{Engine, EngineError};
+
+/// The longest sleep without a look at the queue. Bounds how late a worker sees a clock that was set.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Dispatches due chains until it is told to stop; the dispatch under way is then finished.
+pub struct Worker {
+    engine: Engine,
+}
+
+impl Worker {
+    /// A worker of an engine.
+    #[must_use]
+    pub fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+
+    /// Runs `concurrency` dispatches side by side, and sweeps the ledger at the start and from time
+    /// to time, until `stop` turns true.
+    pub async fn run(self, concurrency: usize, stop: watch::Receiver<bool>) {
+        let engine = Arc::new(self.engine);
+        let mut tasks = tokio::task::JoinSet::new();
+        tasks.spawn(sweep_for_ever(engine.clone(), stop.clone()));
+        for _ in 0..concurrency.max(1) {
+            tasks.spawn(dispatch_for_ever(engine.clone(), stop.clone()));
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+}
+
+impl Engine {
+    /// Tells the queue every chain that is due some time, as the ledger knows it.
+    ///
+    /// # Errors
+    /// [`EngineError`] when ledger or queue are out of reach.
+    pub async fn sweep(&self) -> Result<(), EngineError> {
+        const PAGE: u32 = 1000;
+        let mut after = None;
+        loop {
+            let page = self.parts.ledger.due_chains(after, PAGE).await?;
+            for (chain, due) in &page {
+                self.parts.queue.schedule(*chain, *due).await?;
+            }
+            match page.last() {
+                Some((chain, _)) if page.len() == PAGE as usize => after = Some(*chain),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Takes one due chain, if there is one, and dispatches it. `false` when nothing is due.
+    ///
+    /// # Errors
+    /// [`EngineError`]; a chain that was taken stays due.
+    pub async fn dispatch_next(&self) -> Result<bool, EngineError> {
+        let now = self.parts.clock.now();
+        let Some(taken) = self.parts.queue.take(now, self.settings.lease).await? else { return Ok(false) };
+        let chain = taken.chain;
+        let result = {
+            let dispatch = self.dispatch(chain);
+            tokio::pin!(dispatch);
+            loop {
+                tokio::select! {
+                    result = &mut dispatch => break result,
+                    () = tokio::time::sleep(self.settings.lease / 3) => self.keep(&taken).await?,
+                }
+            }
+        };
+        match result {
+            Ok(next) => self.parts.queue.finish(taken, next).await?,
+            Err(error) => {
+                let again = self.parts.clock.now() + LONGEST_WAIT;
+                self.parts.queue.finish(taken, Some(again)).await?;
+                return Err(error);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Prolongs a lease. Losing it is no error here: the ledger's epoch keeps a late writer out.
+    async fn keep(&self, taken: &Taken) -> Result<(), QueueError> {
+        if !self.parts.queue.renew(taken, self.parts.clock.now(), self.settings.lease).await? {
+            tracing::warn!(chain = %taken.chain, "the lease on the chain has run out");
+        }
+        Ok(())
+    }
+}
+
+async fn dispatch_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let idle = match engine.dispatch_next().await {
+            Ok(true) => continue,
+            Ok(false) => engine.parts.queue.wait(engine.parts.clock.now(), LONGEST_WAIT),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "dispatch failed");
+                Box::pin(tokio::time::sleep(LONGEST_WAIT))
+            }
+        };
+        tokio::select! {
+            () = idle => {}
+            _ = stop.wait_for(|stop| *stop) => {}
+        }
+    }
+}
+
+async fn sweep_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
+    loop {
+        if let Err(error) = engine.sweep().await {
+            tracing::error!(error = &error as &dyn std::error::Error, "sweep failed");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(engine.settings.sweep_every) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The header of a submission: its form, whom it names, and whether the presenter may (Val 3.1.1).
+
+use jiff::civil::{Date, date};
+
+use super::finding::Finding;
+use super::nif;
+use super::pki::Presenter;
+use super::refusal::Refusal;
+use super::schema::{self, civil_date};
+use super::settings::PresenterPolicy;
+use super::xml::Element;
+
+/// From this day on, the day of renunciation must be the last of a year.
+const YEAR_ENDS_FROM: Date = date(2027, 1, 1);
+
+/// Checks the header; the first fault refuses the message.
+pub(crate) fn check(
+    header: &Element,
+    presenter: &Presenter,
+    policy: PresenterPolicy,
+    today: Date,
+) -> Result<(), Refusal> {
+    schema::HEADER.content(header)?;
+    let issuer = header.text_at("ObligadoEmision/NIF").unwrap_or_default();
+    if !nif::is_valid(issuer) {
+        return Err(identified(4116, header, "ObligadoEmision").into());
+    }
+    let representative = header.text_at("Representante/NIF");
+    if representative.is_some_and(|nif| !nif::is_valid(nif)) {
+        return Err(identified(4117, header, "Representante").into());
+    }
+    if header.at("RemisionRequerimiento").is_some() {
+        return Err(Refusal::new(4126));
+    }
+    if let Some(day) = header.text_at("RemisionVoluntaria/FechaFinVeriFactu")
+        && today >= YEAR_ENDS_FROM
+        && !civil_date(day).is_some_and(|day| ends_a_year(day, today))
+    {
+        return Err(Refusal::new(4120));
+    }
+    let may = match policy {
+        PresenterPolicy::Anyone => true,
+        PresenterPolicy::Holder => {
+            presenter.is(issuer) || representative.is_some_and(|nif| presenter.is(nif))
+        }
+    };
+    if may { Ok(()) } else { Err(Refusal::new(4112)) }
+}
+
+/// Whether the header marks the submission as the late outcome of an incident.
+pub(crate) fn is_incident(header: &Element) -> bool {
+    header.text_at("RemisionVoluntaria/Incidencia") == Some("S")
+}
+
+fn identified(code: u16, header: &Element, block: &str) -> Finding {
+    let party = header.at(block);
+    let text = |name| party.and_then(|party| party.text_at(name)).unwrap_or_default();
+    Finding::new(code).with_detail(format!(". NIF:{}. NOMBRE_RAZON:{}", text("NIF"), text("NombreRazon")))
+}
+
+fn ends_a_year(day: Date, today: Date) -> bool {
+    (day.month(), day.day()) == (12, 31) && (today.year() - 1..=today.year()).contains(&day.year())
+}

@@ -1,0 +1,50 @@
+//! Issuer, number, date of issue and the flags of corrections (Val 3.1.3.1 to 3.1.3.3, 3.1.4.1).
+
+use jiff::civil::{Date, date};
+
+use super::super::finding::Finding;
+use super::super::record::Record;
+use super::Facts;
+
+/// The day the Orden entered into force.
+const FIRST_DAY: Date = date(2024, 10, 28);
+
+pub(super) fn issuer_is_the_headers(facts: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
+    (record.issuer() != facts.issuer).then(|| Finding::new(1108))
+}
+
+/// The message says `NumSerieFactura` for an annulment too; the service does the same.
+pub(super) fn number_characters(_: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
+    let number = record.number();
+    if number.contains(|character: char| !(' '..='~').contains(&character)) {
+        Some(Finding::new(1130))
+    } else if number.contains(['"', '\'', '<', '>', '=']) {
+        Some(Finding::new(1287).about("NumSerieFactura"))
+    } else {
+        None
+    }
+}
+
+pub(super) fn issue_date(facts: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
+    let issued = record.issued()?;
+    if !record.is_alta() {
+        None
+    } else if issued > facts.today {
+        Some(Finding::new(1112))
+    } else if issued < FIRST_DAY {
+        Some(Finding::new(1152))
+    } else {
+        None
+    }
+}
+
+pub(super) fn flags(_: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
+    if !record.is_alta() || record.text("Subsanacion") == "S" {
+        return None;
+    }
+    match record.text("RechazoPrevio") {
+        "X" => Some(Finding::new(1153)),
+        "S" => Some(Finding::new(1161)),
+        _ => None,
+    }
+}
