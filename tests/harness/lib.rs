@@ -1,1 +1,4 @@
-//! Placeholder.
+//! What the suites share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+pub mod records;

@@ -23,30 +23,17 @@ async fn get(client: &reqwest::Client, url: String) -> Value {
 
 async fn send(client: &reqwest::Client, method: &str, url: String, body: Value) -> (u16, Value) {
     let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
-    let response = client
-        .request(method, url)
-        .body(body.to_string())
-        .send()
-        .await
-        .unwrap();
+    let response = client.request(method, url).body(body.to_string()).send().await.unwrap();
     let status = response.status().as_u16();
     let bytes = response.bytes().await.unwrap();
-    (
-        status,
-        serde_json::from_slice(&bytes).unwrap_or(Value::Null),
-    )
+    (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
 #[tokio::test]
 async fn looking_inside() {
     let (bench, client, url) = start().await;
-    assert_eq!(
-        get(&client, format!("{url}/health")).await,
-        json!({ "status": "ok" })
-    );
-    let alta = Alta::new("L-1")
-        .with(|alta| alta.reference = Some("R".into()))
-        .record();
+    assert_eq!(get(&client, format!("{url}/health")).await, json!({ "status": "ok" }));
+    let alta = Alta::new("L-1").with(|alta| alta.reference = Some("R".into())).record();
     let annulment = Anulacion::new("L-1").record();
     bench.submit(&[alta.clone(), annulment.clone()]).await;
     let invoices = get(&client, format!("{url}/records?nif={ISSUER}")).await;
@@ -62,19 +49,8 @@ async fn looking_inside() {
     assert_eq!(log[1]["operation"], "Anulacion");
     assert_eq!(log[0]["presenter"], ISSUER);
     assert_eq!(log[0]["csv"], log[1]["csv"]);
-    assert_eq!(
-        get(&client, format!("{url}/registrations?nif=A58818501")).await,
-        json!([])
-    );
-    assert_eq!(
-        client
-            .get(format!("{url}/nothing"))
-            .send()
-            .await
-            .unwrap()
-            .status(),
-        404
-    );
+    assert_eq!(get(&client, format!("{url}/registrations?nif=A58818501")).await, json!([]));
+    assert_eq!(client.get(format!("{url}/nothing")).send().await.unwrap().status(), 404);
 }
 
 #[tokio::test]
@@ -90,20 +66,13 @@ async fn settings() {
     assert_eq!((status, &changed["page_size"]), (200, &json!(10000)));
     let answer = bench.submit(&[Alta::new("S").record()]).await;
     assert!(answer.body.contains("<tikR:TiempoEsperaEnvio></"));
-    for wrong in [
-        json!({ "wait_seconds": 10000 }),
-        json!({ "page_size": 0 }),
-        json!({ "wait": 1 }),
-        json!([]),
-    ] {
+    for wrong in
+        [json!({ "wait_seconds": 10000 }), json!({ "page_size": 0 }), json!({ "wait": 1 }), json!([])]
+    {
         let (status, _) = send(&client, "PUT", format!("{url}/settings"), wrong.clone()).await;
         assert_eq!(status, 400, "{wrong}");
     }
-    assert_eq!(
-        bench.sandbox.settings().wait_seconds,
-        None,
-        "a wrong change changes nothing"
-    );
+    assert_eq!(bench.sandbox.settings().wait_seconds, None, "a wrong change changes nothing");
 }
 
 #[tokio::test]
@@ -121,13 +90,7 @@ async fn faults() {
     for status in [503, 503, 500, 200] {
         assert_eq!(bench.raw(body()).await.unwrap().status, status);
     }
-    let (status, _) = send(
-        &client,
-        "POST",
-        faults.clone(),
-        json!({ "fault": "cut", "times": 0 }),
-    )
-    .await;
+    let (status, _) = send(&client, "POST", faults.clone(), json!({ "fault": "cut", "times": 0 })).await;
     assert_eq!(status, 200);
     for _ in 0..3 {
         assert!(bench.raw(body()).await.is_err());
@@ -143,26 +106,14 @@ async fn faults() {
 #[tokio::test]
 async fn certificates() {
     let (bench, client, url) = start().await;
-    let ca = client
-        .get(format!("{url}/pki/ca"))
-        .send()
-        .await
-        .unwrap()
-        .text()
-        .await
-        .unwrap();
+    let ca = client.get(format!("{url}/pki/ca")).send().await.unwrap().text().await.unwrap();
     assert_eq!(ca, bench.sandbox.pki().ca_pem());
     let request = json!({
         "kind": "representative", "nif": ISSUER, "name": "ANA", "entity_nif": "B12345674",
         "entity_name": "EMPRESA SL", "passphrase": "p", "key": "p256",
         "not_before": "2020-01-01T00:00:00Z", "not_after": "2021-01-01T00:00:00Z",
     });
-    let response = client
-        .post(format!("{url}/pki/pkcs12"))
-        .body(request.to_string())
-        .send()
-        .await
-        .unwrap();
+    let response = client.post(format!("{url}/pki/pkcs12")).body(request.to_string()).send().await.unwrap();
     assert_eq!(response.status(), 200);
     let bytes = response.bytes().await.unwrap();
     assert_eq!(bytes[0], 0x30, "DER");
@@ -178,9 +129,6 @@ async fn certificates() {
 
 #[tokio::test]
 async fn only_on_this_computer() {
-    let refused = SandboxConfig::default()
-        .admin(SocketAddr::from(([0, 0, 0, 0], 0)))
-        .start()
-        .await;
+    let refused = SandboxConfig::default().admin(SocketAddr::from(([0, 0, 0, 0], 0))).start().await;
     assert!(matches!(refused, Err(SandboxError::AdminNotLoopback(_))));
 }

@@ -6,9 +6,7 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 use reqwest::StatusCode;
 use rustls::RootCertStore;
-use verifactu_server::sandbox::{
-    Clock, Holder, Issued, Pki, RunningSandbox, SandboxConfig, VERIFACTU_PATH,
-};
+use verifactu_server::sandbox::{Clock, Holder, Issued, Pki, RunningSandbox, SandboxConfig, VERIFACTU_PATH};
 
 use crate::invoice::{ISSUER, NOW, Rec, envelope};
 use crate::xmllint;
@@ -34,9 +32,7 @@ pub(crate) fn client(ca: &Pki, identity: Option<&Issued>) -> reqwest::Client {
         .with_root_certificates(roots);
     let config = match identity {
         None => builder.with_no_client_auth(),
-        Some(identity) => builder
-            .with_client_auth_cert(identity.chain_der(), identity.key_der())
-            .unwrap(),
+        Some(identity) => builder.with_client_auth_cert(identity.chain_der(), identity.key_der()).unwrap(),
     };
     reqwest::Client::builder()
         .tls_backend_preconfigured(config)
@@ -64,17 +60,11 @@ impl Bench {
         let hand = clock.clone();
         let config = SandboxConfig::default()
             .pki(pki().clone())
-            .clock(Clock::from_fn(move || {
-                Timestamp::from_second(hand.load(Ordering::SeqCst)).unwrap()
-            }));
+            .clock(Clock::from_fn(move || Timestamp::from_second(hand.load(Ordering::SeqCst)).unwrap()));
         let sandbox = change(config).start().await.unwrap();
         let identity = issue(&Holder::person(ISSUER, "CERTIFICADO UNO TELEMATICAS"));
         let client = client(sandbox.pki(), Some(&identity));
-        Self {
-            sandbox,
-            client,
-            clock,
-        }
+        Self { sandbox, client, clock }
     }
 
     pub(crate) fn set_clock(&self, time: &str) {
@@ -120,28 +110,16 @@ impl Bench {
     /// How often the issuer's invoice of that number was registered.
     pub(crate) async fn registered(&self, number: &str) -> usize {
         let log = self.sandbox.registrations(Some(ISSUER)).await.unwrap();
-        log.iter()
-            .filter(|entry| entry.key.number == number)
-            .count()
+        log.iter().filter(|entry| entry.key.number == number).count()
     }
 }
 
 pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
-    let response = request
-        .header("content-type", "text/xml; charset=utf-8")
-        .send()
-        .await?;
+    let response = request.header("content-type", "text/xml; charset=utf-8").send().await?;
     let status = response.status();
-    let location = response
-        .headers()
-        .get("location")
-        .map(|value| value.to_str().unwrap().to_owned());
+    let location = response.headers().get("location").map(|value| value.to_str().unwrap().to_owned());
     let body = response.bytes().await?;
-    Ok(Answer {
-        status,
-        location,
-        body: String::from_utf8_lossy(&body).into_owned(),
-    })
+    Ok(Answer { status, location, body: String::from_utf8_lossy(&body).into_owned() })
 }
 
 #[derive(Debug)]
@@ -175,17 +153,8 @@ impl Answer {
     /// Asserts a SOAP fault with this code, whose text ends so.
     pub(crate) fn assert_fault(&self, code: u16, ending: &str) {
         let text = self.text("faultstring");
-        assert_eq!(
-            self.status,
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "{}",
-            self.body
-        );
-        assert!(
-            text.starts_with(&format!("Codigo[{code}].")),
-            "{code} expected: {}",
-            self.body
-        );
+        assert_eq!(self.status, StatusCode::INTERNAL_SERVER_ERROR, "{}", self.body);
+        assert!(text.starts_with(&format!("Codigo[{code}].")), "{code} expected: {}", self.body);
         assert!(text.ends_with(ending), "{text} should end with {ending}");
     }
 }

@@ -12,17 +12,13 @@ use crate::invoice::{Alta, ISSUER, envelope, envelope_with};
 
 async fn present(bench: &Bench, holder: &Holder, body: String) -> crate::bench::Answer {
     let identity = issue(holder);
-    send(client(pki(), Some(&identity)).post(bench.url()).body(body))
-        .await
-        .unwrap()
+    send(client(pki(), Some(&identity)).post(bench.url()).body(body)).await.unwrap()
 }
 
 #[tokio::test]
 async fn without_a_certificate_the_service_shows_the_way_out() {
     let bench = Bench::start().await;
-    let answer = send(client(pki(), None).post(bench.url()).body("x"))
-        .await
-        .unwrap();
+    let answer = send(client(pki(), None).post(bench.url()).body("x")).await.unwrap();
     assert_eq!(answer.status, StatusCode::FOUND);
     assert_eq!(
         answer.location.as_deref(),
@@ -35,9 +31,7 @@ async fn without_a_certificate_the_service_shows_the_way_out() {
 async fn certificates_that_end_the_handshake() {
     let bench = Bench::start().await;
     let stranger = Pki::ephemeral().unwrap();
-    let foreign = stranger
-        .issue(&Holder::person(ISSUER, "UNO").with_ec_key())
-        .unwrap();
+    let foreign = stranger.issue(&Holder::person(ISSUER, "UNO").with_ec_key()).unwrap();
     let time = |text: &str| text.parse::<Timestamp>().unwrap();
     let expired = issue(
         &Holder::person(ISSUER, "UNO")
@@ -53,16 +47,10 @@ async fn certificates_that_end_the_handshake() {
     }
     // The authority's clock judges, not the computer's.
     bench.set_clock("2026-11-01T00:00:00Z");
-    let outcome = send(client(pki(), Some(&not_yet)).post(bench.url()).body(""))
-        .await
-        .unwrap();
+    let outcome = send(client(pki(), Some(&not_yet)).post(bench.url()).body("")).await.unwrap();
     outcome.assert_fault(4138, "incorrecto.");
     // And a client that does not know the CA does not talk to the server.
-    assert!(
-        send(client(&stranger, None).post(bench.url()).body("x"))
-            .await
-            .is_err()
-    );
+    assert!(send(client(&stranger, None).post(bench.url()).body("x")).await.is_err());
 }
 
 #[tokio::test]
@@ -70,53 +58,22 @@ async fn who_may_present() {
     let bench = Bench::start().await;
     let body = || envelope(&[Alta::new("W").record()]);
     let other = Holder::person("12345678Z", "OTRO");
-    present(&bench, &other, body())
-        .await
-        .assert_fault(4112, "Apoderado o Sucesor.");
+    present(&bench, &other, body()).await.assert_fault(4112, "Apoderado o Sucesor.");
     let own = Holder::person(ISSUER, "UNO");
     assert_eq!(present(&bench, &own, body()).await.status, StatusCode::OK);
     let representative = Holder::representative(ISSUER, "UNO", "A58818501", "EMPRESA SA");
-    let answer = present(
-        &bench,
-        &representative,
-        envelope(&[Alta::new("W-2").record()]),
-    )
-    .await;
-    assert_eq!(
-        answer.text("tik:NIFPresentador"),
-        "A58818501",
-        "{}",
-        answer.body
-    );
-    let named = "<s:Representante><s:NombreRazon>OTRO</s:NombreRazon><s:NIF>12345678Z</s:NIF></s:Representante>";
-    let answer = present(
-        &bench,
-        &other,
-        envelope_with(named, &[Alta::new("W-3").record()]),
-    )
-    .await;
-    assert_eq!(
-        answer.text("tikR:EstadoEnvio"),
-        "Correcto",
-        "{}",
-        answer.body
-    );
+    let answer = present(&bench, &representative, envelope(&[Alta::new("W-2").record()])).await;
+    assert_eq!(answer.text("tik:NIFPresentador"), "A58818501", "{}", answer.body);
+    let named =
+        "<s:Representante><s:NombreRazon>OTRO</s:NombreRazon><s:NIF>12345678Z</s:NIF></s:Representante>";
+    let answer = present(&bench, &other, envelope_with(named, &[Alta::new("W-3").record()])).await;
+    assert_eq!(answer.text("tikR:EstadoEnvio"), "Correcto", "{}", answer.body);
     let seal = Holder::seal("A58818501", "EMPRESA SA");
-    present(&bench, &seal, body())
-        .await
-        .assert_fault(4112, "Apoderado o Sucesor.");
-    let anyone = Settings {
-        presenters: PresenterPolicy::Anyone,
-        ..Settings::default()
-    };
+    present(&bench, &seal, body()).await.assert_fault(4112, "Apoderado o Sucesor.");
+    let anyone = Settings { presenters: PresenterPolicy::Anyone, ..Settings::default() };
     bench.sandbox.set_settings(anyone).unwrap();
     let answer = present(&bench, &seal, envelope(&[Alta::new("W-4").record()])).await;
-    assert_eq!(
-        answer.text("tikR:EstadoEnvio"),
-        "Correcto",
-        "{}",
-        answer.body
-    );
+    assert_eq!(answer.text("tikR:EstadoEnvio"), "Correcto", "{}", answer.body);
     assert_eq!(answer.text("tik:NIFPresentador"), "A58818501");
     let nameless = Holder::person("X", "SIN NIF");
     let answer = present(&bench, &nameless, body()).await;
@@ -139,8 +96,7 @@ fn openssl_reads_what_is_issued() {
             "C=ES, serialNumber=IDCES-89890001K, CN=PÉREZ NÚÑEZ ANA - 89890001K",
         ),
         (
-            Holder::representative(ISSUER, "ANA PEREZ", "B12345674", "EMPRESA SL")
-                .with_passphrase("año €"),
+            Holder::representative(ISSUER, "ANA PEREZ", "B12345674", "EMPRESA SL").with_passphrase("año €"),
             "C=ES, O=EMPRESA SL, organizationIdentifier=VATES-B12345674, serialNumber=IDCES-89890001K, CN=89890001K ANA PEREZ (R: B12345674)",
         ),
         (
@@ -151,28 +107,14 @@ fn openssl_reads_what_is_issued() {
     for (holder, subject) in holders {
         let issued = pki.issue(&holder).unwrap();
         let file = directory.path().join("holder.p12");
-        std::fs::write(&file, issued.pkcs12()).unwrap();
-        let passphrase = if subject.contains("(R:") {
-            "año €"
-        } else {
-            DEFAULT_PASSPHRASE
-        };
+        std::fs::write(&file, issued.pkcs12().unwrap()).unwrap();
+        let passphrase = if subject.contains("(R:") { "año €" } else { DEFAULT_PASSPHRASE };
         let output = Command::new("openssl")
-            .args([
-                "pkcs12",
-                "-nodes",
-                "-passin",
-                &format!("pass:{passphrase}"),
-                "-in",
-            ])
+            .args(["pkcs12", "-nodes", "-passin", &format!("pass:{passphrase}"), "-in"])
             .arg(&file)
             .output()
             .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(text.matches("BEGIN CERTIFICATE").count(), 2, "{text}");
         assert_eq!(text.matches("BEGIN PRIVATE KEY").count(), 1);
@@ -200,27 +142,12 @@ fn openssl_reads_what_is_issued() {
             .arg(&pem)
             .output()
             .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stdout)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         // id-etsi-qct-eseal is 0.4.0.1862.1.6.2, id-etsi-qct-esign ends in 1.
-        let output = Command::new("openssl")
-            .args(["asn1parse", "-in"])
-            .arg(&pem)
-            .output()
-            .unwrap();
-        let purpose = if subject.contains("(R:") || subject.contains(" - ") {
-            "01"
-        } else {
-            "02"
-        };
+        let output = Command::new("openssl").args(["asn1parse", "-in"]).arg(&pem).output().unwrap();
+        let purpose = if subject.contains("(R:") || subject.contains(" - ") { "01" } else { "02" };
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            text.contains(&format!("06070400 8E460106{purpose}").replace(' ', "")),
-            "{text}"
-        );
+        assert!(text.contains(&format!("06070400 8E460106{purpose}").replace(' ', "")), "{text}");
     }
 }
 
@@ -229,9 +156,7 @@ fn openssl_reads_what_is_issued() {
 async fn a_ca_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let first = Pki::open(directory.path()).unwrap();
-    let identity = first
-        .issue(&Holder::person(ISSUER, "UNO").with_ec_key())
-        .unwrap();
+    let identity = first.issue(&Holder::person(ISSUER, "UNO").with_ec_key()).unwrap();
     let second = Pki::open(directory.path()).unwrap();
     assert_eq!(first.ca_pem(), second.ca_pem());
     let bench = Bench::with(|config| config.pki(second)).await;
@@ -242,12 +167,33 @@ async fn a_ca_is_kept() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(directory.path().join("ca-key.pem"))
-            .unwrap()
-            .permissions()
-            .mode();
+        let mode = std::fs::metadata(directory.path().join("ca-key.pem")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
+}
+
+/// Whoever opens a new directory at the same time gets the same CA.
+#[test]
+fn a_ca_is_made_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let identities: Vec<_> = std::thread::scope(|scope| {
+        let open = || {
+            let pki = Pki::open(directory.path()).unwrap();
+            pki.issue(&Holder::person(ISSUER, "UNO").with_ec_key()).unwrap()
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let pki = Pki::open(directory.path()).unwrap();
+        let bench = Bench::with(|config| config.pki(pki.clone())).await;
+        for identity in &identities {
+            let answer = send(client(&pki, Some(identity)).post(bench.url()).body("")).await;
+            answer.unwrap().assert_fault(4138, "incorrecto.");
+        }
+    });
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
 }
 
 #[test]
@@ -266,13 +212,8 @@ fn holders_that_cannot_stand_in_a_certificate() {
 /// Secrets do not show when things are printed.
 #[test]
 fn debug_shows_no_secret() {
-    let holder = Holder::person(ISSUER, "UNO")
-        .with_passphrase("hunter2")
-        .with_ec_key();
+    let holder = Holder::person(ISSUER, "UNO").with_passphrase("hunter2").with_ec_key();
     let issued = pki().issue(&holder).unwrap();
     let shown = format!("{holder:?} {issued:?} {:?}", pki());
-    assert!(
-        !shown.contains("hunter2") && !shown.contains("PRIVATE"),
-        "{shown}"
-    );
+    assert!(!shown.contains("hunter2") && !shown.contains("PRIVATE"), "{shown}");
 }

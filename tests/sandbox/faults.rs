@@ -31,31 +31,20 @@ async fn what_takes_the_place_of_the_answer() {
         (Effect::EmptyBody, Seen::Status(200, "")),
         (
             fault(Some(4112), FaultSide::Client),
-            Seen::Status(
-                500,
-                "env:Client</faultcode><faultstring>Codigo[4112].El titular",
-            ),
+            Seen::Status(500, "env:Client</faultcode><faultstring>Codigo[4112].El titular"),
         ),
         (
             fault(Some(20009), FaultSide::Server),
             Seen::Status(500, "env:Server</faultcode><faultstring>Codigo[20009]."),
         ),
-        (
-            fault(Some(-904), FaultSide::Server),
-            Seen::Status(500, "Codigo[-904]."),
-        ),
-        (
-            fault(None, FaultSide::Server),
-            Seen::Status(500, "<faultstring>Error interno"),
-        ),
+        (fault(Some(-904), FaultSide::Server), Seen::Status(500, "Codigo[-904].")),
+        (fault(None, FaultSide::Server), Seen::Status(500, "<faultstring>Error interno")),
     ];
     for (index, (effect, expected)) in cases.into_iter().enumerate() {
         for stored in [false, true] {
             let number = format!("F-{index}-{stored}");
             let armed = Fault::new(effect.clone());
-            bench
-                .sandbox
-                .arm(if stored { armed.after_storing() } else { armed });
+            bench.sandbox.arm(if stored { armed.after_storing() } else { armed });
             let outcome = bench.raw(envelope(&[Alta::new(&number).record()])).await;
             match (&expected, outcome) {
                 (Seen::Nothing, Err(_)) => {}
@@ -81,10 +70,7 @@ async fn what_takes_the_place_of_the_answer() {
 async fn a_cut_in_the_middle_of_the_answer() {
     let bench = Bench::start().await;
     bench.sandbox.arm(Fault::new(Effect::CutAnswer));
-    let request = bench
-        .client
-        .post(bench.url())
-        .body(envelope(&[Alta::new("HALF").record()]));
+    let request = bench.client.post(bench.url()).body(envelope(&[Alta::new("HALF").record()]));
     let mut response = request.send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     let announced = response.content_length().unwrap();
@@ -100,26 +86,13 @@ async fn a_cut_in_the_middle_of_the_answer() {
 #[tokio::test]
 async fn what_changes_the_answer() {
     let bench = Bench::start().await;
-    let records =
-        |name: &str| ["1", "2", "3"].map(|index| Alta::new(format!("{name}-{index}")).record());
+    let records = |name: &str| ["1", "2", "3"].map(|index| Alta::new(format!("{name}-{index}")).record());
     let arm = |effect| bench.sandbox.arm(Fault::new(effect));
 
     arm(Effect::Wait(None));
-    assert!(
-        bench
-            .submit(&records("A"))
-            .await
-            .body
-            .contains("<tikR:TiempoEsperaEnvio></")
-    );
+    assert!(bench.submit(&records("A")).await.body.contains("<tikR:TiempoEsperaEnvio></"));
     arm(Effect::Wait(Some(7)));
-    assert_eq!(
-        bench
-            .submit(&records("B"))
-            .await
-            .text("tikR:TiempoEsperaEnvio"),
-        "7"
-    );
+    assert_eq!(bench.submit(&records("B")).await.text("tikR:TiempoEsperaEnvio"), "7");
     arm(Effect::ReverseLines);
     let answer = bench.submit(&records("C")).await;
     assert_eq!(answer.texts("tik:NumSerieFactura"), ["C-3", "C-2", "C-1"]);
@@ -127,29 +100,17 @@ async fn what_changes_the_answer() {
     let answer = bench.submit(&records("D")).await;
     assert_eq!(answer.texts("tik:NumSerieFactura"), ["D-1", "D-3"]);
     assert_eq!(bench.registered("D-2").await, 1);
-    arm(Effect::Force {
-        code: 1129,
-        number: Some("E-2".into()),
-    });
+    arm(Effect::Force { code: 1129, number: Some("E-2".into()) });
     let answer = bench.submit(&records("E")).await;
-    assert_eq!(
-        answer.texts("tikR:EstadoRegistro"),
-        ["Correcto", "Incorrecto", "Correcto"]
-    );
+    assert_eq!(answer.texts("tikR:EstadoRegistro"), ["Correcto", "Incorrecto", "Correcto"]);
     assert_eq!(
         answer.text("tikR:DescripcionErrorRegistro"),
         "Error técnico al obtener el acuerdo de facturación."
     );
     assert_eq!(bench.registered("E-2").await, 0);
-    arm(Effect::Force {
-        code: 2001,
-        number: None,
-    });
+    arm(Effect::Force { code: 2001, number: None });
     let answer = bench.submit(&records("F")).await;
-    assert_eq!(
-        answer.texts("tikR:EstadoRegistro"),
-        ["AceptadoConErrores"; 3]
-    );
+    assert_eq!(answer.texts("tikR:EstadoRegistro"), ["AceptadoConErrores"; 3]);
     let answer = bench.submit(&records("G")).await;
     assert_eq!(answer.text("tikR:TiempoEsperaEnvio"), "60");
 }
@@ -173,43 +134,29 @@ async fn which_requests_meet_a_fault() {
     let number = std::cell::Cell::new(0);
     let submit = || {
         number.set(number.get() + 1);
-        bench.raw(envelope(&[
-            Alta::new(format!("W-{}", number.get())).record()
-        ]))
+        bench.raw(envelope(&[Alta::new(format!("W-{}", number.get())).record()]))
     };
     bench.sandbox.arm(Fault::new(Effect::Status(503)).times(2));
     bench.sandbox.arm(Fault::new(Effect::Status(500)));
     for status in [503, 503, 500, 200] {
         assert_eq!(submit().await.unwrap().status, status);
     }
-    bench.sandbox.arm(
-        Fault::new(Effect::Status(503))
-            .on(MessageKind::Query)
-            .until_cleared(),
-    );
+    bench.sandbox.arm(Fault::new(Effect::Status(503)).on(MessageKind::Query).until_cleared());
     for _ in 0..3 {
         assert_eq!(submit().await.unwrap().status, 200);
         assert_eq!(ask().await.unwrap().status, 503);
     }
     bench.sandbox.clear_faults();
     assert_eq!(ask().await.unwrap().status, 200);
-    bench
-        .sandbox
-        .arm(Fault::new(Effect::Status(503)).for_issuer("A58818501"));
+    bench.sandbox.arm(Fault::new(Effect::Status(503)).for_issuer("A58818501"));
     assert_eq!(submit().await.unwrap().status, 200);
-    bench
-        .sandbox
-        .arm(Fault::new(Effect::Status(500)).for_issuer(ISSUER));
+    bench.sandbox.arm(Fault::new(Effect::Status(500)).for_issuer(ISSUER));
     assert_eq!(submit().await.unwrap().status, 500);
     assert_eq!(bench.sandbox.armed().len(), 1);
     bench.sandbox.clear_faults();
     bench.sandbox.arm(Fault::new(Effect::Wait(Some(1))));
     assert_eq!(ask().await.unwrap().status, 200);
-    assert_eq!(
-        submit().await.unwrap().text("tikR:TiempoEsperaEnvio"),
-        "1",
-        "a query does not use it up"
-    );
+    assert_eq!(submit().await.unwrap().text("tikR:TiempoEsperaEnvio"), "1", "a query does not use it up");
     bench.sandbox.arm(Fault::new(Effect::Status(503)));
     assert_eq!(bench.raw("not XML").await.unwrap().status, 503);
 }
@@ -220,23 +167,11 @@ async fn by_request_header() {
     let bench = Bench::start().await;
     let body = envelope(&[Alta::new("HEAD").record()]);
     let order = |value: &str| {
-        send(
-            bench
-                .client
-                .post(bench.url())
-                .body(body.clone())
-                .header("x-sandbox-fault", value),
-        )
+        send(bench.client.post(bench.url()).body(body.clone()).header("x-sandbox-fault", value))
     };
     bench.sandbox.arm(Fault::new(Effect::Status(500)));
     assert!(order("cut").await.is_err());
-    assert_eq!(
-        order(r#"{"fault":"status","status":503}"#)
-            .await
-            .unwrap()
-            .status,
-        503
-    );
+    assert_eq!(order(r#"{"fault":"status","status":503}"#).await.unwrap().status, 503);
     assert_eq!(order("html_page").await.unwrap().status, 200);
     assert_eq!(bench.registered("HEAD").await, 0);
     assert!(order(r#"{"fault":"cut","stored":true}"#).await.is_err());
@@ -251,9 +186,5 @@ async fn by_request_header() {
     ] {
         assert_eq!(order(wrong).await.unwrap().status, 400, "{wrong}");
     }
-    assert_eq!(
-        bench.sandbox.armed().len(),
-        1,
-        "its own fault goes before those armed"
-    );
+    assert_eq!(bench.sandbox.armed().len(), 1, "its own fault goes before those armed");
 }

@@ -50,21 +50,13 @@ pub(crate) struct Anulacion {
 #[derive(Clone)]
 pub(crate) enum Link {
     First,
-    Previous {
-        number: String,
-        issued: String,
-        huella: String,
-    },
+    Previous { number: String, issued: String, huella: String },
 }
 
 impl Link {
     /// To a predecessor nobody will look for.
     pub(crate) fn any() -> Self {
-        Self::Previous {
-            number: "PREVIOUS".into(),
-            issued: TODAY.into(),
-            huella: "AB".repeat(32),
-        }
+        Self::Previous { number: "PREVIOUS".into(), issued: TODAY.into(), huella: "AB".repeat(32) }
     }
 
     fn huella(&self) -> &str {
@@ -77,11 +69,7 @@ impl Link {
     fn xml(&self) -> String {
         match self {
             Self::First => "<s:PrimerRegistro>S</s:PrimerRegistro>".into(),
-            Self::Previous {
-                number,
-                issued,
-                huella,
-            } => format!(
+            Self::Previous { number, issued, huella } => format!(
                 "<s:RegistroAnterior><s:IDEmisorFactura>{ISSUER}</s:IDEmisorFactura><s:NumSerieFactura>{number}</s:NumSerieFactura><s:FechaExpedicionFactura>{issued}</s:FechaExpedicionFactura><s:Huella>{huella}</s:Huella></s:RegistroAnterior>"
             ),
         }
@@ -119,15 +107,7 @@ impl Alta {
     }
 
     pub(crate) fn record(&self) -> Rec {
-        let Self {
-            number,
-            issued,
-            kind,
-            quota,
-            total,
-            stamp,
-            ..
-        } = self;
+        let Self { number, issued, kind, quota, total, stamp, .. } = self;
         let huella = self.huella.clone().unwrap_or_else(|| sha256(&format!(
             "IDEmisorFactura={ISSUER}&NumSerieFactura={number}&FechaExpedicionFactura={issued}&TipoFactura={kind}&CuotaTotal={quota}&ImporteTotal={total}&Huella={}&FechaHoraHusoGenRegistro={stamp}",
             self.link.huella()
@@ -166,12 +146,7 @@ impl Anulacion {
     }
 
     pub(crate) fn record(&self) -> Rec {
-        let Self {
-            number,
-            issued,
-            stamp,
-            ..
-        } = self;
+        let Self { number, issued, stamp, .. } = self;
         let huella = self.huella.clone().unwrap_or_else(|| sha256(&format!(
             "IDEmisorFacturaAnulada={ISSUER}&NumSerieFacturaAnulada={number}&FechaExpedicionFacturaAnulada={issued}&Huella={}&FechaHoraHusoGenRegistro={stamp}",
             self.link.huella()
@@ -228,10 +203,7 @@ pub(crate) fn issuer_header() -> String {
 pub(crate) const BASE: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/tike/cont/ws/";
 
 pub(crate) fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02X}"))
-        .collect()
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
 fn tail(link: &Link, installation: &str) -> String {
@@ -242,9 +214,7 @@ fn tail(link: &Link, installation: &str) -> String {
 }
 
 fn optional(name: &str, value: Option<&str>) -> String {
-    value
-        .map(|value| format!("<s:{name}>{value}</s:{name}>"))
-        .unwrap_or_default()
+    value.map(|value| format!("<s:{name}>{value}</s:{name}>")).unwrap_or_default()
 }
 
 fn escape(text: &str) -> String {

@@ -21,9 +21,7 @@ async fn a_restart_forgets_nothing() {
     bench.submit(&[Alta::new("R-1").record()]).await;
     bench.sandbox.stop().await;
     let bench = open().await;
-    let again = bench
-        .submit(&[Alta::new("R-1").record(), Alta::new("R-2").record()])
-        .await;
+    let again = bench.submit(&[Alta::new("R-1").record(), Alta::new("R-2").record()]).await;
     assert_eq!(again.texts("tikR:CodigoErrorRegistro"), ["3000"]);
     assert_eq!(bench.registered("R-1").await, 1);
     let log = bench.sandbox.registrations(None).await.unwrap();
@@ -53,10 +51,7 @@ async fn child() {
         "--wait",
         "1",
     ]);
-    cli.sandbox
-        .run(std::io::stdout(), std::future::pending())
-        .await
-        .unwrap();
+    cli.sandbox.run(std::io::stdout(), std::future::pending()).await.unwrap();
 }
 
 #[tokio::test]
@@ -78,32 +73,16 @@ async fn a_killed_process_forgets_nothing() {
             .unwrap();
         let pki = Pki::open(&directory.path().join("pki")).unwrap();
         assert_eq!(report["ca_pem"], pki.ca_pem());
-        assert!(
-            report["admin"]
-                .as_str()
-                .unwrap()
-                .starts_with("http://127.0.0.1:")
-        );
-        let identity = pki
-            .issue(&Holder::person(ISSUER, "UNO").with_ec_key())
-            .unwrap();
+        assert!(report["admin"].as_str().unwrap().starts_with("http://127.0.0.1:"));
+        let identity = pki.issue(&Holder::person(ISSUER, "UNO").with_ec_key()).unwrap();
         let client = client(&pki, Some(&identity));
         let endpoint = report["endpoint"].as_str().unwrap();
         assert!(endpoint.ends_with(VERIFACTU_PATH));
-        let submit = |number: String| {
-            send(
-                client
-                    .post(endpoint)
-                    .body(envelope(&[Alta::new(number).record()])),
-            )
-        };
+        let submit =
+            |number: String| send(client.post(endpoint).body(envelope(&[Alta::new(number).record()])));
         for number in &numbers {
             let answer = submit(String::clone(number)).await.unwrap();
-            assert_eq!(
-                answer.text("tikR:CodigoErrorRegistro"),
-                "3000",
-                "{number} was lost"
-            );
+            assert_eq!(answer.text("tikR:CodigoErrorRegistro"), "3000", "{number} was lost");
         }
         for index in 0..20 {
             let number = format!("K-{round}-{index}");
@@ -121,9 +100,7 @@ async fn a_killed_process_forgets_nothing() {
 #[tokio::test]
 async fn an_orderly_end() {
     let bench = Bench::start().await;
-    bench
-        .sandbox
-        .arm(Fault::new(Effect::Delay).delayed(Duration::from_millis(400)));
+    bench.sandbox.arm(Fault::new(Effect::Delay).delayed(Duration::from_millis(400)));
     let url = bench.url();
     let client = bench.client.clone();
     let body = envelope(&[Alta::new("END").record()]);
@@ -131,9 +108,12 @@ async fn an_orderly_end() {
         let (client, url) = (client.clone(), url.clone());
         async move { send(client.post(url).body(body)).await }
     });
-    while !bench.sandbox.armed().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let met = async {
+        while !bench.sandbox.armed().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), met).await.unwrap();
     bench.sandbox.stop().await;
     let answer = request.await.unwrap().unwrap();
     assert!(answer.has("tikR:CSV"), "{}", answer.body);
@@ -159,40 +139,19 @@ struct PkiCli {
 #[tokio::test]
 async fn certificates_from_the_command_line() {
     let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| {
-        directory
-            .path()
-            .join(name)
-            .into_os_string()
-            .into_string()
-            .unwrap()
-    };
+    let path = |name: &str| directory.path().join(name).into_os_string().into_string().unwrap();
     let (data, p12, pem) = (path("data"), path("a.p12"), path("a.pem"));
     let parse = |rest: &[&str]| {
-        let fixed = [
-            "x", "--data", &data, "--nif", ISSUER, "--name", "UNO", "--out", &p12, "--pem", &pem,
-        ];
+        let fixed = ["x", "--data", &data, "--nif", ISSUER, "--name", "UNO", "--out", &p12, "--pem", &pem];
         PkiCli::try_parse_from(fixed.iter().chain(rest))
     };
     assert!(parse(&["--kind", "representative"]).is_err());
-    let cli = parse(&[
-        "--kind",
-        "representative",
-        "--entity-nif",
-        "B12345674",
-        "--entity-name",
-        "E SL",
-    ]);
+    let cli = parse(&["--kind", "representative", "--entity-nif", "B12345674", "--entity-name", "E SL"]);
     cli.unwrap().pki.run().await.unwrap();
     let text = std::fs::read_to_string(&pem).unwrap();
     assert!(text.contains("BEGIN CERTIFICATE") && text.contains("BEGIN PRIVATE KEY"));
     assert!(!std::fs::read(&p12).unwrap().is_empty());
     let sandbox = SandboxConfig::default().data(&data).start().await.unwrap();
-    assert_eq!(
-        sandbox.pki().ca_pem(),
-        Pki::open(&directory.path().join("data/pki"))
-            .unwrap()
-            .ca_pem()
-    );
+    assert_eq!(sandbox.pki().ca_pem(), Pki::open(&directory.path().join("data/pki")).unwrap().ca_pem());
     sandbox.stop().await;
 }

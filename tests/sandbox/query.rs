@@ -10,9 +10,7 @@ use crate::invoice::{
 const SHOW_ALL: &str = "<c:DatosAdicionalesRespuesta><c:MostrarNombreRazonEmisor>S</c:MostrarNombreRazonEmisor><c:MostrarSistemaInformatico>S</c:MostrarSistemaInformatico></c:DatosAdicionalesRespuesta>";
 
 async fn ask(bench: &Bench, period: (&str, &str), filter: &str, rest: &str) -> Answer {
-    let answer = bench
-        .post(query(&issuer_header(), period, filter, rest))
-        .await;
+    let answer = bench.post(query(&issuer_header(), period, filter, rest)).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     answer
 }
@@ -33,8 +31,7 @@ async fn filters() {
     let none = ask(&bench, ("2026", "09"), "", "").await;
     assert_eq!(none.text("tikLRRC:ResultadoConsulta"), "SinDatos");
     assert_eq!(none.text("tikLRRC:IndicadorPaginacion"), "N");
-    let alta =
-        |number: &str, issued: &str| Alta::new(number).with(|alta| alta.issued = issued.into());
+    let alta = |number: &str, issued: &str| Alta::new(number).with(|alta| alta.issued = issued.into());
     let operated = {
         let mut record = alta("Q-4", "01-09-2026").record();
         record.xml = record.xml.replace(
@@ -45,12 +42,8 @@ async fn filters() {
     };
     let records = [
         alta("Q-1", "01-09-2026").record(),
-        alta("Q-2", "15-09-2026")
-            .with(|alta| alta.reference = Some("ORDER 2".into()))
-            .record(),
-        alta("Q-3", "22-09-2026")
-            .with(|alta| alta.installation = "2".into())
-            .record(),
+        alta("Q-2", "15-09-2026").with(|alta| alta.reference = Some("ORDER 2".into())).record(),
+        alta("Q-3", "22-09-2026").with(|alta| alta.installation = "2".into()).record(),
         operated,
     ];
     bench.submit(&records).await;
@@ -60,9 +53,7 @@ async fn filters() {
         )
     };
     let party = |nif: &str| {
-        format!(
-            "<c:Contraparte><s:NombreRazon>X</s:NombreRazon><s:NIF>{nif}</s:NIF></c:Contraparte>"
-        )
+        format!("<c:Contraparte><s:NombreRazon>X</s:NombreRazon><s:NIF>{nif}</s:NIF></c:Contraparte>")
     };
     let range = |parts: &str| {
         format!(
@@ -87,27 +78,14 @@ async fn filters() {
     ];
     for (month, filter, expected) in cases {
         let answer = ask(&bench, ("2026", month), &filter, "").await;
-        assert_eq!(
-            numbers(&answer),
-            expected,
-            "{month} {filter}: {}",
-            answer.body
-        );
+        assert_eq!(numbers(&answer), expected, "{month} {filter}: {}", answer.body);
     }
 }
 
 #[tokio::test]
 async fn pages() {
-    let bench = Bench::with(|config| {
-        config.settings(Settings {
-            page_size: 3,
-            ..Settings::default()
-        })
-    })
-    .await;
-    let records: Vec<Rec> = (0..7)
-        .map(|index| Alta::new(format!("P-{index}")).record())
-        .collect();
+    let bench = Bench::with(|config| config.settings(Settings { page_size: 3, ..Settings::default() })).await;
+    let records: Vec<Rec> = (0..7).map(|index| Alta::new(format!("P-{index}")).record()).collect();
     bench.submit(&records).await;
     let mut seen = Vec::new();
     let mut key = String::new();
@@ -145,15 +123,8 @@ async fn the_row_of_an_alta() {
         "<s:TipoRectificativa>S</s:TipoRectificativa><s:FacturasRectificadas><s:IDFacturaRectificada><s:IDEmisorFactura>89890001K</s:IDEmisorFactura><s:NumSerieFactura>OLD</s:NumSerieFactura><s:FechaExpedicionFactura>01-09-2026</s:FechaExpedicionFactura></s:IDFacturaRectificada></s:FacturasRectificadas><s:ImporteRectificacion><s:BaseRectificada>-10.50</s:BaseRectificada><s:CuotaRectificada>0.00</s:CuotaRectificada></s:ImporteRectificacion><s:DescripcionOperacion>",
     );
     let header = "<s:RemisionVoluntaria><s:FechaFinVeriFactu>31-12-2026</s:FechaFinVeriFactu><s:Incidencia>S</s:Incidencia></s:RemisionVoluntaria>";
-    let stored = bench
-        .post(envelope_with(header, std::slice::from_ref(&record)))
-        .await;
-    assert_eq!(
-        stored.text("tikR:EstadoEnvio"),
-        "Correcto",
-        "{}",
-        stored.body
-    );
+    let stored = bench.post(envelope_with(header, std::slice::from_ref(&record))).await;
+    assert_eq!(stored.text("tikR:EstadoEnvio"), "Correcto", "{}", stored.body);
     let plain = ask(&bench, ("2026", "09"), "", "").await;
     assert!(!plain.has("tikLRRC:NombreRazonEmisor") && !plain.has("tikLRRC:SistemaInformatico"));
     let row = ask(&bench, ("2026", "09"), "", SHOW_ALL).await;
@@ -190,9 +161,7 @@ async fn the_row_of_an_alta() {
 #[tokio::test]
 async fn one_row_per_invoice() {
     let bench = Bench::start().await;
-    let first = Alta::new("O-1")
-        .with(|alta| alta.link = Link::First)
-        .record();
+    let first = Alta::new("O-1").with(|alta| alta.link = Link::First).record();
     bench.submit(&[first]).await;
     let corrected = Alta::new("O-1")
         .with(|alta| {
@@ -206,36 +175,19 @@ async fn one_row_per_invoice() {
     assert_eq!(row.text("tikLRRC:Subsanacion"), "S");
     assert_eq!(row.text("tikLRRC:EstadoRegistro"), "AceptadoConErrores");
     assert_eq!(row.text("tikLRRC:CodigoErrorRegistro"), "2000");
-    assert!(
-        row.text("tikLRRC:DescripcionErrorRegistro")
-            .contains("NumSerieFactura=O-1")
-    );
-    let annulment = Anulacion::new("O-1")
-        .with(|record| record.rechazo = Some("N"))
-        .record();
+    assert!(row.text("tikLRRC:DescripcionErrorRegistro").contains("NumSerieFactura=O-1"));
+    let annulment = Anulacion::new("O-1").with(|record| record.rechazo = Some("N")).record();
     bench.submit(std::slice::from_ref(&annulment)).await;
     let row = ask(&bench, ("2026", "09"), "", SHOW_ALL).await;
     assert_eq!(numbers(&row), ["O-1"]);
     assert_eq!(row.text("tikLRRC:EstadoRegistro"), "Anulado");
     assert_eq!(row.text("tikLRRC:Huella"), annulment.huella);
-    assert_eq!(
-        row.text("tikLRRC:ImporteTotal"),
-        "121",
-        "the invoice's data stay"
-    );
+    assert_eq!(row.text("tikLRRC:ImporteTotal"), "121", "the invoice's data stay");
     assert_eq!(row.text("tikLRRC:RechazoPrevio"), "N");
     assert!(!row.has("tikLRRC:Subsanacion"));
-    let alone = Anulacion::new("O-2")
-        .with(|record| record.sin_registro = Some("S"))
-        .record();
+    let alone = Anulacion::new("O-2").with(|record| record.sin_registro = Some("S")).record();
     bench.submit(&[alone]).await;
-    let row = ask(
-        &bench,
-        ("2026", "09"),
-        "<c:NumSerieFactura>O-2</c:NumSerieFactura>",
-        "",
-    )
-    .await;
+    let row = ask(&bench, ("2026", "09"), "<c:NumSerieFactura>O-2</c:NumSerieFactura>", "").await;
     assert_eq!(row.text("tikLRRC:SinRegistroPrevio"), "S");
     assert!(!row.has("tikLRRC:TipoFactura"));
 }
@@ -251,39 +203,20 @@ async fn other_sides() {
         "<s:Destinatario><s:NombreRazon>DOS</s:NombreRazon><s:NIF>{RECIPIENT}</s:NIF></s:Destinatario>"
     );
     let body = query(&header, ("2026", "09"), "", "");
-    let answer = crate::bench::send(as_recipient.post(bench.url()).body(body))
-        .await
-        .unwrap();
+    let answer = crate::bench::send(as_recipient.post(bench.url()).body(body)).await.unwrap();
     crate::xmllint::assert_valid(&answer.body);
     assert_eq!(numbers(&answer), ["V-1"], "{}", answer.body);
 
-    let adviser = issue(&Holder::representative(
-        "12345678Z",
-        "ASESOR",
-        "A58818501",
-        "ASESORIA SA",
-    ));
+    let adviser = issue(&Holder::representative("12345678Z", "ASESOR", "A58818501", "ASESORIA SA"));
     let as_adviser = client(bench.sandbox.pki(), Some(&adviser));
     let named = "<s:Representante><s:NombreRazon>ASESORIA SA</s:NombreRazon><s:NIF>A58818501</s:NIF></s:Representante>";
     let body = envelope_with(named, &[Alta::new("V-2").record()]);
-    let answer = crate::bench::send(as_adviser.post(bench.url()).body(body))
-        .await
-        .unwrap();
-    assert_eq!(
-        answer.text("tikR:EstadoEnvio"),
-        "Correcto",
-        "{}",
-        answer.body
-    );
+    let answer = crate::bench::send(as_adviser.post(bench.url()).body(body)).await.unwrap();
+    assert_eq!(answer.text("tikR:EstadoEnvio"), "Correcto", "{}", answer.body);
     assert_eq!(answer.text("tik:NIFPresentador"), "A58818501");
-    let header = format!(
-        "{}<s:IndicadorRepresentante>S</s:IndicadorRepresentante>",
-        issuer_header()
-    );
+    let header = format!("{}<s:IndicadorRepresentante>S</s:IndicadorRepresentante>", issuer_header());
     let body = query(&header, ("2026", "09"), "", "");
-    let answer = crate::bench::send(as_adviser.post(bench.url()).body(body))
-        .await
-        .unwrap();
+    let answer = crate::bench::send(as_adviser.post(bench.url()).body(body)).await.unwrap();
     crate::xmllint::assert_valid(&answer.body);
     assert_eq!(numbers(&answer), ["V-2"], "{}", answer.body);
     assert_eq!(answer.text("tikLRRC:NifRepresentante"), "A58818501");

@@ -1,9 +1,7 @@
 //! Records one by one: their form, the rules that refuse them, and the errors that are noted.
 
 use crate::bench::{Bench, issue};
-use crate::invoice::{
-    Alta, Anulacion, LINE, Link, NOW, RECIPIENT, Rec, TODAY, envelope, envelope_with,
-};
+use crate::invoice::{Alta, Anulacion, LINE, Link, NOW, RECIPIENT, Rec, TODAY, envelope, envelope_with};
 use crate::xmllint;
 use verifactu_server::sandbox::Holder;
 
@@ -15,18 +13,10 @@ async fn the_official_example() {
     };
     let bench = Bench::start().await;
     let late = bench.post(example.clone()).await;
-    assert_eq!(
-        late.text("tikR:EstadoEnvio"),
-        "ParcialmenteCorrecto",
-        "{}",
-        late.body
-    );
+    assert_eq!(late.text("tikR:EstadoEnvio"), "ParcialmenteCorrecto", "{}", late.body);
     assert_eq!(late.text("tikR:EstadoRegistro"), "AceptadoConErrores");
     assert_eq!(late.text("tikR:CodigoErrorRegistro"), "2004");
-    assert!(
-        late.text("tikR:DescripcionErrorRegistro")
-            .ends_with("margen de error de: 240 segundos.")
-    );
+    assert!(late.text("tikR:DescripcionErrorRegistro").ends_with("margen de error de: 240 segundos."));
     assert_eq!(late.text("tik:NIFPresentador"), "89890001K");
     assert_eq!(late.text("tik:TimestampPresentacion"), NOW);
 
@@ -36,38 +26,20 @@ async fn the_official_example() {
         "<sum1:RemisionVoluntaria><sum1:Incidencia>S</sum1:Incidencia></sum1:RemisionVoluntaria></sum:Cabecera>",
     );
     let accepted = bench.post(incident).await;
-    assert_eq!(
-        accepted.text("tikR:EstadoEnvio"),
-        "Correcto",
-        "{}",
-        accepted.body
-    );
+    assert_eq!(accepted.text("tikR:EstadoEnvio"), "Correcto", "{}", accepted.body);
     assert_eq!(accepted.text("tik:Incidencia"), "S");
 
     let bench = Bench::start().await;
     bench.set_clock("2025-02-03T14:34:00+01:00");
     let in_time = bench.post(example.clone()).await;
-    assert_eq!(
-        in_time.text("tikR:EstadoEnvio"),
-        "Correcto",
-        "{}",
-        in_time.body
-    );
+    assert_eq!(in_time.text("tikR:EstadoEnvio"), "Correcto", "{}", in_time.body);
 
     let bench = Bench::start().await;
     bench.set_clock("2025-02-03T14:30:00+01:00");
-    let wrong = bench
-        .post(example.replace("FF954378B64E", "FF954378B64F"))
-        .await;
+    let wrong = bench.post(example.replace("FF954378B64E", "FF954378B64F")).await;
     assert_eq!(wrong.text("tikR:CodigoErrorRegistro"), "2000");
     let canonical = "IDEmisorFactura=89890001K&amp;NumSerieFactura=12345678-G66&amp;FechaExpedicionFactura=03-02-2025&amp;TipoFactura=R3&amp;CuotaTotal=41.4&amp;ImporteTotal=241.4&amp;Huella=C9AF4AF1EF5EBBA700350DE3EEF12C2D355C56AC56F13DB2A25E0031BD2B7ED5&amp;FechaHoraHusoGenRegistro=2025-02-03T14:30:00+01:00";
-    assert!(
-        wrong
-            .text("tikR:DescripcionErrorRegistro")
-            .contains(canonical),
-        "{}",
-        wrong.body
-    );
+    assert!(wrong.text("tikR:DescripcionErrorRegistro").contains(canonical), "{}", wrong.body);
 }
 
 /// Changes to the text of a valid alta, and the code of the answer; empty for "accepted". A code in
@@ -77,9 +49,11 @@ async fn altas_and_their_codes() {
     let bench = Bench::start().await;
     let long = "x".repeat(121);
     let many_lines = LINE.repeat(12);
-    let exempt = "<s:CalificacionOperacion>S1</s:CalificacionOperacion><s:TipoImpositivo>21</s:TipoImpositivo>";
+    let exempt =
+        "<s:CalificacionOperacion>S1</s:CalificacionOperacion><s:TipoImpositivo>21</s:TipoImpositivo>";
     let quota = "<s:CuotaRepercutida>21.00</s:CuotaRepercutida>";
-    let reverse = "<s:CalificacionOperacion>S2</s:CalificacionOperacion><s:TipoImpositivo>0</s:TipoImpositivo>";
+    let reverse =
+        "<s:CalificacionOperacion>S2</s:CalificacionOperacion><s:TipoImpositivo>0</s:TipoImpositivo>";
     let recipients = Alta::new("").recipients;
     let surcharged = |rate: &str, amount: &str| format!("{quota}{rate}{amount}");
     let rate = "<s:TipoRecargoEquivalencia>5.2</s:TipoRecargoEquivalencia>";
@@ -91,10 +65,7 @@ async fn altas_and_their_codes() {
     let cases: &[(&[(&str, &str)], &str)] = &[
         (&[], ""),
         (&[("IDVersion>1.0", "IDVersion>1.1")], "1251"),
-        (
-            &[("IDEmisorFactura>89890001K", "IDEmisorFactura>ESF00000000")],
-            "1219",
-        ),
+        (&[("IDEmisorFactura>89890001K", "IDEmisorFactura>ESF00000000")], "1219"),
         (
             &[(
                 "IDEmisorFactura>89890001K</s:IDEmisorFactura><s:NumSerieFactura>N",
@@ -116,68 +87,23 @@ async fn altas_and_their_codes() {
             )],
             "1105",
         ),
-        (
-            &[(
-                "<s:NombreRazonEmisor>",
-                &format!("<s:NombreRazonEmisor>{long}"),
-            )],
-            "1100",
-        ),
+        (&[("<s:NombreRazonEmisor>", &format!("<s:NombreRazonEmisor>{long}"))], "1100"),
         (&[("<s:TipoFactura>F1", "<s:TipoFactura>F9")], "1106"),
-        (
-            &[(
-                "<s:TipoFactura>",
-                "<s:Subsanacion>s</s:Subsanacion><s:TipoFactura>",
-            )],
-            "1171",
-        ),
-        (
-            &[(
-                "<s:TipoFactura>",
-                "<s:RechazoPrevio>Z</s:RechazoPrevio><s:TipoFactura>",
-            )],
-            "1171",
-        ),
+        (&[("<s:TipoFactura>", "<s:Subsanacion>s</s:Subsanacion><s:TipoFactura>")], "1171"),
+        (&[("<s:TipoFactura>", "<s:RechazoPrevio>Z</s:RechazoPrevio><s:TipoFactura>")], "1171"),
         (&[("Servicios", "")], "1100"),
         (&[("Servicios", &"y".repeat(501))], "1100"),
         (&[("Servicios", &"ñ".repeat(500))], ""),
         (&[("<s:CuotaTotal>21.00", "<s:CuotaTotal>21,00")], "1100"),
         (&[("<s:CuotaTotal>21.00", "<s:CuotaTotal>21.001")], "1100"),
-        (
-            &[("<s:ImporteTotal>121.00", "<s:ImporteTotal>1234567890123")],
-            "1100",
-        ),
+        (&[("<s:ImporteTotal>121.00", "<s:ImporteTotal>1234567890123")], "1100"),
         (&[("<s:ClaveRegimen>01", "<s:ClaveRegimen>12")], "1246"),
-        (
-            &[("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>S3")],
-            "1181",
-        ),
-        (
-            &[(
-                "<s:ClaveRegimen>",
-                "<s:Impuesto>04</s:Impuesto><s:ClaveRegimen>",
-            )],
-            "1218",
-        ),
-        (
-            &[("<s:IdSistemaInformatico>77", "<s:IdSistemaInformatico>7")],
-            "1177",
-        ),
-        (
-            &[("<s:IdSistemaInformatico>77", "<s:IdSistemaInformatico>a7")],
-            "1177",
-        ),
-        (
-            &[(
-                "<s:NombreSistemaInformatico>Sistema",
-                "<s:NombreSistemaInformatico>",
-            )],
-            "1220",
-        ),
-        (
-            &[("<s:IndicadorMultiplesOT>N", "<s:IndicadorMultiplesOT>0")],
-            "1226",
-        ),
+        (&[("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>S3")], "1181"),
+        (&[("<s:ClaveRegimen>", "<s:Impuesto>04</s:Impuesto><s:ClaveRegimen>")], "1218"),
+        (&[("<s:IdSistemaInformatico>77", "<s:IdSistemaInformatico>7")], "1177"),
+        (&[("<s:IdSistemaInformatico>77", "<s:IdSistemaInformatico>a7")], "1177"),
+        (&[("<s:NombreSistemaInformatico>Sistema", "<s:NombreSistemaInformatico>")], "1220"),
+        (&[("<s:IndicadorMultiplesOT>N", "<s:IndicadorMultiplesOT>0")], "1226"),
         (&[("12:00:00+02:00", "12:00:00.123+02:00")], "1244"),
         (&[("12:00:00+02:00", "12:00:00+0200")], "1244"),
         (&[("12:00:00+02:00", "12:00:00+02:00:00")], "1244"),
@@ -221,17 +147,8 @@ async fn altas_and_their_codes() {
         ),
         (&[(&recipients, "")], "1189"),
         (&[("<s:TipoFactura>F1", "<s:TipoFactura>F2")], "1190"),
-        (
-            &[
-                ("<s:TipoFactura>F1", "<s:TipoFactura>F2"),
-                (&recipients, ""),
-            ],
-            "2000",
-        ),
-        (
-            &[("<s:CalificacionOperacion>S1</s:CalificacionOperacion>", "")],
-            "1195",
-        ),
+        (&[("<s:TipoFactura>F1", "<s:TipoFactura>F2"), (&recipients, "")], "2000"),
+        (&[("<s:CalificacionOperacion>S1</s:CalificacionOperacion>", "")], "1195"),
         (
             &[(
                 "</s:CalificacionOperacion>",
@@ -240,10 +157,7 @@ async fn altas_and_their_codes() {
             "1196",
         ),
         (&[(quota, "")], "1208"),
-        (
-            &[(quota, ""), ("<s:ClaveRegimen>01", "<s:ClaveRegimen>06")],
-            "1209",
-        ),
+        (&[(quota, ""), ("<s:ClaveRegimen>01", "<s:ClaveRegimen>06")], "1209"),
         (
             &[
                 (quota, ""),
@@ -254,42 +168,18 @@ async fn altas_and_their_codes() {
             ],
             "",
         ),
-        (
-            &[("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>N1")],
-            "1237",
-        ),
+        (&[("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>N1")], "1237"),
         (
             &[
                 ("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>N2"),
-                (
-                    "<s:ClaveRegimen>",
-                    "<s:Impuesto>03</s:Impuesto><s:ClaveRegimen>",
-                ),
+                ("<s:ClaveRegimen>", "<s:Impuesto>03</s:Impuesto><s:ClaveRegimen>"),
             ],
             "",
         ),
-        (
-            &[(exempt, "<s:OperacionExenta>E1</s:OperacionExenta>")],
-            "1238",
-        ),
-        (
-            &[
-                (exempt, "<s:OperacionExenta>E1</s:OperacionExenta>"),
-                (quota, zero),
-            ],
-            "1238",
-        ),
-        (
-            &[
-                (exempt, "<s:OperacionExenta>E1</s:OperacionExenta>"),
-                (quota, ""),
-            ],
-            "",
-        ),
-        (
-            &[("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>S2")],
-            "1198",
-        ),
+        (&[(exempt, "<s:OperacionExenta>E1</s:OperacionExenta>")], "1238"),
+        (&[(exempt, "<s:OperacionExenta>E1</s:OperacionExenta>"), (quota, zero)], "1238"),
+        (&[(exempt, "<s:OperacionExenta>E1</s:OperacionExenta>"), (quota, "")], ""),
+        (&[("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>S2")], "1198"),
         (&[(exempt, reverse), (quota, zero)], ""),
         (&[(exempt, reverse), (quota, "")], "1198"),
         (&[(quota, &both)], ""),
@@ -297,15 +187,9 @@ async fn altas_and_their_codes() {
         (&[(quota, &amount_alone)], "1284"),
         (
             &[
-                (
-                    exempt,
-                    "<s:CalificacionOperacion>N1</s:CalificacionOperacion>",
-                ),
+                (exempt, "<s:CalificacionOperacion>N1</s:CalificacionOperacion>"),
                 (quota, &both[quota.len()..]),
-                (
-                    "<s:ClaveRegimen>",
-                    "<s:Impuesto>03</s:Impuesto><s:ClaveRegimen>",
-                ),
+                ("<s:ClaveRegimen>", "<s:Impuesto>03</s:Impuesto><s:ClaveRegimen>"),
             ],
             "1281",
         ),
@@ -324,18 +208,11 @@ async fn altas_and_their_codes() {
     for (index, (changes, code)) in cases.iter().enumerate() {
         let mut record = Alta::new(format!("N-{index}")).record();
         for (from, to) in *changes {
-            assert!(
-                record.xml.contains(from),
-                "{index}: {from} is not in {}",
-                record.xml
-            );
+            assert!(record.xml.contains(from), "{index}: {from} is not in {}", record.xml);
             record.xml = record.xml.replacen(from, to, 1);
         }
         let (state, answered, description) = bench.line(record).await;
-        assert_eq!(
-            answered, *code,
-            "{index} {changes:?}: {state} {description}"
-        );
+        assert_eq!(answered, *code, "{index} {changes:?}: {state} {description}");
         let expected = match *code {
             "" => "Correcto",
             code if code.starts_with('2') => "AceptadoConErrores",
@@ -368,47 +245,29 @@ async fn characters_of_numbers() {
     let bench = Bench::start().await;
     for character in ' '..='~' {
         let number = format!("C{character}C");
-        let code = if "\"'<>=".contains(character) {
-            "1287"
-        } else {
-            ""
-        };
+        let code = if "\"'<>=".contains(character) { "1287" } else { "" };
         let alta = bench.line(Alta::new(&number).record()).await;
         assert_eq!(alta.1, code, "{character}: {}", alta.2);
         let annulment = bench.line(Anulacion::new(&number).record()).await;
         assert_eq!(annulment.1, code, "{character}: {}", annulment.2);
     }
     for character in ['ñ', '\u{a0}', '€', '\u{301}'] {
-        let (_, code, _) = bench
-            .line(Alta::new(format!("C{character}C")).record())
-            .await;
+        let (_, code, _) = bench.line(Alta::new(format!("C{character}C")).record()).await;
         assert_eq!(code, "1130", "{character:?}");
     }
     let (_, code, description) = bench.line(Anulacion::new("a=b").record()).await;
     assert_eq!(code, "1287");
     assert!(description.contains("NumSerieFactura "), "{description}");
     assert_eq!(bench.line(Alta::new("x".repeat(60)).record()).await.1, "");
-    assert_eq!(
-        bench.line(Alta::new("x".repeat(61)).record()).await.1,
-        "1104"
-    );
+    assert_eq!(bench.line(Alta::new("x".repeat(61)).record()).await.1, "1104");
     assert_eq!(bench.line(Alta::new("").record()).await.1, "1104");
 }
 
 #[tokio::test]
 async fn dates_of_issue() {
     let bench = Bench::start().await;
-    let issued = |day: &str| {
-        Alta::new("DAY")
-            .with(|alta| alta.issued = day.into())
-            .record()
-    };
-    for (day, code) in [
-        (TODAY, ""),
-        ("23-09-2026", "1112"),
-        ("28-10-2024", ""),
-        ("27-10-2024", "1152"),
-    ] {
+    let issued = |day: &str| Alta::new("DAY").with(|alta| alta.issued = day.into()).record();
+    for (day, code) in [(TODAY, ""), ("23-09-2026", "1112"), ("28-10-2024", ""), ("27-10-2024", "1152")] {
         assert_eq!(bench.line(issued(day)).await.1, code, "{day}");
     }
     // The day is Madrid's: past midnight there, while UTC is still on the day before.
@@ -423,11 +282,8 @@ async fn dates_of_issue() {
 #[tokio::test]
 async fn the_clock() {
     let bench = Bench::start().await;
-    let stamped = |number: &str, stamp: &str| {
-        Alta::new(number)
-            .with(|alta| alta.stamp = stamp.into())
-            .record()
-    };
+    let stamped =
+        |number: &str, stamp: &str| Alta::new(number).with(|alta| alta.stamp = stamp.into()).record();
     for (index, (stamp, code)) in [
         ("2026-09-22T12:04:00+02:00", ""),
         ("2026-09-22T12:04:01+02:00", "2004"),
@@ -441,39 +297,22 @@ async fn the_clock() {
     {
         let (state, answered, _) = bench.line(stamped(&format!("CK-{index}"), stamp)).await;
         assert_eq!(answered, code, "{stamp}");
-        assert_eq!(
-            state,
-            if code.is_empty() {
-                "Correcto"
-            } else {
-                "AceptadoConErrores"
-            }
-        );
+        assert_eq!(state, if code.is_empty() { "Correcto" } else { "AceptadoConErrores" });
     }
     let late = stamped("CK-LATE", "2026-09-18T12:00:00+02:00");
     let incident = "<s:RemisionVoluntaria><s:Incidencia>S</s:Incidencia></s:RemisionVoluntaria>";
     let answer = bench.post(envelope_with(incident, &[late])).await;
-    assert_eq!(
-        answer.text("tikR:EstadoEnvio"),
-        "Correcto",
-        "{}",
-        answer.body
-    );
+    assert_eq!(answer.text("tikR:EstadoEnvio"), "Correcto", "{}", answer.body);
 }
 
 /// The form of the huellas, and which of several errors is told.
 #[tokio::test]
 async fn huellas() {
     let bench = Bench::start().await;
-    let previous = |huella: &str| Link::Previous {
-        number: "P".into(),
-        issued: TODAY.into(),
-        huella: huella.into(),
-    };
+    let previous =
+        |huella: &str| Link::Previous { number: "P".into(), issued: TODAY.into(), huella: huella.into() };
     let own = |number: &str, huella: &str| {
-        Alta::new(number)
-            .with(|alta| alta.huella = Some(huella.into()))
-            .record()
+        Alta::new(number).with(|alta| alta.huella = Some(huella.into())).record()
     };
     assert_eq!(bench.line(own("H-1", &"A".repeat(63))).await.1, "1262");
     assert_eq!(bench.line(own("H-2", &"A".repeat(65))).await.1, "1262");
@@ -481,11 +320,8 @@ async fn huellas() {
     assert_eq!(bench.line(own("H-4", &"A".repeat(64))).await.1, "2000");
     let lower = Alta::new("H-5").record().huella.to_lowercase();
     assert_eq!(bench.line(own("H-5", &lower)).await.1, "2000");
-    let linked = |number: &str, huella: &str| {
-        Alta::new(number)
-            .with(|alta| alta.link = previous(huella))
-            .record()
-    };
+    let linked =
+        |number: &str, huella: &str| Alta::new(number).with(|alta| alta.link = previous(huella)).record();
     assert_eq!(bench.line(linked("H-6", &"A".repeat(63))).await.1, "2002");
     assert_eq!(bench.line(linked("H-7", &"a".repeat(64))).await.1, "2003");
     assert_eq!(bench.line(linked("H-8", &"G".repeat(64))).await.1, "2003");
@@ -503,10 +339,7 @@ async fn huellas() {
     assert_eq!(bench.line(worse.record()).await.1, "2000");
     let annulment = Anulacion::new("H-6").with(|record| record.huella = Some("C".repeat(64)));
     let (state, code, _) = bench.line(annulment.record()).await;
-    assert_eq!(
-        (state.as_str(), code.as_str()),
-        ("AceptadoConErrores", "2000")
-    );
+    assert_eq!((state.as_str(), code.as_str()), ("AceptadoConErrores", "2000"));
 }
 
 /// `PrimerRegistro` is noted when the system has records, and only then.
@@ -521,27 +354,14 @@ async fn first_records() {
     let mut refused = first("F-0", "1");
     refused.xml = refused.xml.replace("<s:TipoHuella>01", "<s:TipoHuella>09");
     assert_eq!(bench.line(refused).await.1, "1247");
-    assert_eq!(
-        bench.line(first("F-1", "1")).await.1,
-        "",
-        "a refused record leaves no trace"
-    );
+    assert_eq!(bench.line(first("F-1", "1")).await.1, "", "a refused record leaves no trace");
     assert_eq!(bench.line(first("F-2", "1")).await.1, "2007");
-    assert_eq!(
-        bench.line(first("F-3", "2")).await.1,
-        "",
-        "another installation is another system"
-    );
+    assert_eq!(bench.line(first("F-3", "2")).await.1, "", "another installation is another system");
     let answer = bench.submit(&[first("F-4", "3"), first("F-5", "3")]).await;
-    assert_eq!(
-        answer.texts("tikR:EstadoRegistro"),
-        ["Correcto", "AceptadoConErrores"]
-    );
+    assert_eq!(answer.texts("tikR:EstadoRegistro"), ["Correcto", "AceptadoConErrores"]);
     assert_eq!(answer.text("tikR:EstadoEnvio"), "ParcialmenteCorrecto");
     let mut wrong = first("F-6", "4");
-    wrong.xml = wrong
-        .xml
-        .replace("<s:PrimerRegistro>S", "<s:PrimerRegistro>N");
+    wrong.xml = wrong.xml.replace("<s:PrimerRegistro>S", "<s:PrimerRegistro>N");
     assert_eq!(bench.line(wrong).await.1, "1274");
 }
 
@@ -549,36 +369,18 @@ async fn first_records() {
 #[tokio::test]
 async fn blanks_around_values() {
     let bench = Bench::start().await;
-    let mut record = Alta::new("B-1")
-        .with(|alta| alta.reference = Some("R".into()))
-        .record();
-    record.xml = record
-        .xml
-        .replace(">B-1<", ">\t\n B-1 \r\n<")
-        .replace(">R<", "> R &amp; R\u{a0} <");
+    let mut record = Alta::new("B-1").with(|alta| alta.reference = Some("R".into())).record();
+    record.xml = record.xml.replace(">B-1<", ">\t\n B-1 \r\n<").replace(">R<", "> R &amp; R\u{a0} <");
     let answer = bench.submit(&[record]).await;
-    assert_eq!(
-        answer.text("tikR:EstadoRegistro"),
-        "Correcto",
-        "{}",
-        answer.body
-    );
+    assert_eq!(answer.text("tikR:EstadoRegistro"), "Correcto", "{}", answer.body);
     assert_eq!(answer.text("tik:NumSerieFactura"), "B-1");
     assert_eq!(answer.text("tikR:RefExterna"), "R &amp; R\u{a0}");
     let cdata = Rec {
-        xml: Alta::new("B-2")
-            .record()
-            .xml
-            .replace(">B-2<", "><![CDATA[B]]>-<!-- - -->&#50;<"),
+        xml: Alta::new("B-2").record().xml.replace(">B-2<", "><![CDATA[B]]>-<!-- - -->&#50;<"),
         huella: String::new(),
     };
     let answer = bench.submit(&[cdata]).await;
-    assert_eq!(
-        answer.text("tikR:EstadoRegistro"),
-        "Correcto",
-        "{}",
-        answer.body
-    );
+    assert_eq!(answer.text("tikR:EstadoRegistro"), "Correcto", "{}", answer.body);
     assert_eq!(answer.text("tik:NumSerieFactura"), "B-2");
 }
 
@@ -586,15 +388,11 @@ async fn blanks_around_values() {
 #[tokio::test]
 async fn a_thousand_records() {
     let bench = Bench::start().await;
-    let records: Vec<Rec> = (0..1000)
-        .map(|index| Alta::new(format!("M-{index}")).record())
-        .collect();
+    let records: Vec<Rec> = (0..1000).map(|index| Alta::new(format!("M-{index}")).record()).collect();
     let answer = bench.submit(&records).await;
     assert_eq!(answer.text("tikR:EstadoEnvio"), "Correcto");
     assert_eq!(answer.texts("tikR:EstadoRegistro").len(), 1000);
-    let over: Vec<Rec> = (0..1001)
-        .map(|index| Alta::new(format!("O-{index}")).record())
-        .collect();
+    let over: Vec<Rec> = (0..1001).map(|index| Alta::new(format!("O-{index}")).record()).collect();
     let refused = bench.post(envelope(&over)).await;
     refused.assert_fault(4114, "facturas a registrar.");
 }

@@ -40,16 +40,8 @@ const ANULACION: &[(Option<&str>, Option<&str>, [Outcome; 3])] = &[
     (None, None, [MISSING, Stored, Stored]),
     (Some("N"), Some("N"), [MISSING, Stored, Stored]),
     (None, Some("S"), [MISSING, Stored, Stored]),
-    (
-        Some("S"),
-        None,
-        [Stored, Refused("3000", false), Refused("3000", false)],
-    ),
-    (
-        Some("S"),
-        Some("S"),
-        [Stored, Refused("3000", false), Refused("3000", false)],
-    ),
+    (Some("S"), None, [Stored, Refused("3000", false), Refused("3000", false)]),
+    (Some("S"), Some("S"), [Stored, Refused("3000", false), Refused("3000", false)]),
 ];
 
 #[tokio::test]
@@ -58,10 +50,7 @@ async fn every_cell_of_the_tables() {
     let mut cell = 0;
     for (operation, rows) in [("Alta", ALTA), ("Anulacion", ANULACION)] {
         for (first, second, outcomes) in rows {
-            for (held, outcome) in [Held::Nothing, Held::Alta, Held::Annulled]
-                .iter()
-                .zip(outcomes)
-            {
+            for (held, outcome) in [Held::Nothing, Held::Alta, Held::Annulled].iter().zip(outcomes) {
                 cell += 1;
                 let number = format!("CELL-{cell}");
                 prepare(&bench, &number, *held).await;
@@ -82,10 +71,7 @@ async fn every_cell_of_the_tables() {
                 };
                 let before = state_of(&bench, &number).await;
                 let answer = bench.submit(std::slice::from_ref(&record)).await;
-                let what = format!(
-                    "{operation} {first:?} {second:?} over {held:?}: {}",
-                    answer.body
-                );
+                let what = format!("{operation} {first:?} {second:?} over {held:?}: {}", answer.body);
                 check(&answer, *outcome, *held, &what);
                 let after = state_of(&bench, &number).await;
                 match (outcome, operation) {
@@ -112,19 +98,12 @@ async fn prepare(bench: &Bench, number: &str, held: Held) {
         Held::Annulled => &[alta, annulment],
     };
     let answer = bench.submit(records).await;
-    assert_eq!(
-        answer.text("tikR:EstadoEnvio"),
-        "Correcto",
-        "{}",
-        answer.body
-    );
+    assert_eq!(answer.text("tikR:EstadoEnvio"), "Correcto", "{}", answer.body);
 }
 
 async fn state_of(bench: &Bench, number: &str) -> Option<(String, String)> {
     let invoices = bench.sandbox.invoices(Some(ISSUER)).await.unwrap();
-    let invoice = invoices
-        .into_iter()
-        .find(|invoice| invoice.key.number == number)?;
+    let invoice = invoices.into_iter().find(|invoice| invoice.key.number == number)?;
     Some((invoice.state.as_str().to_owned(), invoice.huella))
 }
 
@@ -141,10 +120,7 @@ fn check(answer: &Answer, outcome: Outcome, held: Held, what: &str) {
             assert_eq!(answer.text("tikR:EstadoEnvio"), "Incorrecto", "{what}");
             assert_eq!(answer.text("tikR:EstadoRegistro"), "Incorrecto", "{what}");
             assert_eq!(answer.text("tikR:CodigoErrorRegistro"), code, "{what}");
-            assert!(
-                !answer.has("tikR:CSV") && !answer.has("tikR:DatosPresentacion"),
-                "{what}"
-            );
+            assert!(!answer.has("tikR:CSV") && !answer.has("tikR:DatosPresentacion"), "{what}");
             assert_eq!(answer.has("tikR:RegistroDuplicado"), shows_held, "{what}");
             let state = match held {
                 Held::Alta if shows_held => "Correcta",
@@ -164,15 +140,9 @@ async fn a_message_is_applied_in_order() {
     let alta = Alta::new("A-1").record();
     let answer = bench.submit(&[annulment.clone(), alta, annulment]).await;
     assert_eq!(answer.text("tikR:EstadoEnvio"), "ParcialmenteCorrecto");
-    assert_eq!(
-        answer.texts("tikR:EstadoRegistro"),
-        ["Incorrecto", "Correcto", "Correcto"]
-    );
+    assert_eq!(answer.texts("tikR:EstadoRegistro"), ["Incorrecto", "Correcto", "Correcto"]);
     assert_eq!(answer.texts("tikR:CodigoErrorRegistro"), ["3002"]);
-    assert_eq!(
-        answer.texts("tik:TipoOperacion"),
-        ["Anulacion", "Alta", "Anulacion"]
-    );
+    assert_eq!(answer.texts("tik:TipoOperacion"), ["Anulacion", "Alta", "Anulacion"]);
     assert_eq!(bench.registered("A-1").await, 2);
 }
 
@@ -180,17 +150,12 @@ async fn a_message_is_applied_in_order() {
 #[tokio::test]
 async fn a_duplicate_shows_the_error_held() {
     let bench = Bench::start().await;
-    let wrong = Alta::new("D-1")
-        .with(|alta| alta.huella = Some("0".repeat(64)))
-        .record();
+    let wrong = Alta::new("D-1").with(|alta| alta.huella = Some("0".repeat(64))).record();
     let first = bench.submit(std::slice::from_ref(&wrong)).await;
     assert_eq!(first.text("tikR:CodigoErrorRegistro"), "2000");
     let second = bench.submit(&[wrong]).await;
     assert_eq!(second.text("tikR:CodigoErrorRegistro"), "3000");
-    assert_eq!(
-        second.text("tik:EstadoRegistroDuplicado"),
-        "AceptadaConErrores"
-    );
+    assert_eq!(second.text("tik:EstadoRegistroDuplicado"), "AceptadaConErrores");
     assert_eq!(second.text("tik:CodigoErrorRegistro"), "2000");
     assert_eq!(second.text("tik:IdPeticionRegistroDuplicado").len(), 20);
     assert_eq!(bench.registered("D-1").await, 1);
@@ -201,9 +166,7 @@ async fn a_duplicate_shows_the_error_held() {
 async fn the_date_is_part_of_the_key() {
     let bench = Bench::start().await;
     let today = Alta::new("K-1").record();
-    let yesterday = Alta::new("K-1")
-        .with(|alta| alta.issued = "21-09-2026".into())
-        .record();
+    let yesterday = Alta::new("K-1").with(|alta| alta.issued = "21-09-2026".into()).record();
     let answer = bench.submit(&[today, yesterday]).await;
     assert_eq!(answer.text("tikR:EstadoEnvio"), "Correcto");
 }

@@ -11,36 +11,11 @@ async fn faults_of_structure() {
     let bench = Bench::start().await;
     let lines = LINE.repeat(13);
     let cases: &[(&str, &str, u16, &str)] = &[
-        (
-            "<s:TipoFactura>F1</s:TipoFactura>",
-            "",
-            4102,
-            ": TipoFactura",
-        ),
-        (
-            "<s:TipoFactura>",
-            "<s:Invento/><s:TipoFactura>",
-            4102,
-            ": TipoFactura",
-        ),
-        (
-            "</s:Huella></s:RegistroAlta>",
-            "</s:Huella><s:Otro/></s:RegistroAlta>",
-            4102,
-            ": Otro",
-        ),
-        (
-            "<s:Desglose>",
-            "<s:Cupon>N</s:Cupon><s:Cupon>N</s:Cupon><s:Desglose>",
-            4102,
-            ": Cupon",
-        ),
-        (
-            "<s:IDVersion>1.0</s:IDVersion>",
-            "<l:IDVersion>1.0</l:IDVersion>",
-            4102,
-            ": IDVersion",
-        ),
+        ("<s:TipoFactura>F1</s:TipoFactura>", "", 4102, ": TipoFactura"),
+        ("<s:TipoFactura>", "<s:Invento/><s:TipoFactura>", 4102, ": TipoFactura"),
+        ("</s:Huella></s:RegistroAlta>", "</s:Huella><s:Otro/></s:RegistroAlta>", 4102, ": Otro"),
+        ("<s:Desglose>", "<s:Cupon>N</s:Cupon><s:Cupon>N</s:Cupon><s:Desglose>", 4102, ": Cupon"),
+        ("<s:IDVersion>1.0</s:IDVersion>", "<l:IDVersion>1.0</l:IDVersion>", 4102, ": IDVersion"),
         ("<s:NIF>89890002E</s:NIF>", "", 4102, ": NIF"),
         (
             "<s:NIF>89890002E</s:NIF>",
@@ -49,29 +24,14 @@ async fn faults_of_structure() {
             ": IDOtro",
         ),
         ("Servicios", "<b>Servicios</b>", 4102, ": b"),
-        (
-            "<s:Encadenamiento>",
-            "<s:Encadenamiento>texto",
-            4102,
-            ": Encadenamiento",
-        ),
+        ("<s:Encadenamiento>", "<s:Encadenamiento>texto", 4102, ": Encadenamiento"),
         (LINE, &lines, 4113, "para el bloque."),
         (LINE, "", 4102, ": DetalleDesglose"),
         ("s:RegistroAlta", "s:RegistroBaja", 4136, "no es correcto."),
         ("s:RegistroAlta", "l:RegistroAlta", 4136, "no es correcto."),
-        (
-            "s:RegistroAlta",
-            "l:RegistroAnulacion",
-            4137,
-            "no es correcto.",
-        ),
+        ("s:RegistroAlta", "l:RegistroAnulacion", 4137, "no es correcto."),
         ("l:Cabecera", "s:Cabecera", 4102, ": Cabecera"),
-        (
-            "l:RegFactuSistemaFacturacion",
-            "l:Factura",
-            4102,
-            ": RegFactuSistemaFacturacion",
-        ),
+        ("l:RegFactuSistemaFacturacion", "l:Factura", 4102, ": RegFactuSistemaFacturacion"),
         ("e:Body", "e:Cuerpo", 4102, ": Body"),
         ("e:Envelope", "s:Envelope", 4102, ": Envelope"),
         (
@@ -81,42 +41,17 @@ async fn faults_of_structure() {
             "NIF:89890001A. NOMBRE_RAZON:CERTIFICADO UNO TELEMATICAS",
         ),
         ("<s:NIF>89890001K", "<s:NIF>8989000K", 4116, "incorrecto."),
-        (
-            "<s:NombreRazon>CERTIFICADO UNO TELEMATICAS",
-            "<s:NombreRazon>",
-            1100,
-            ": NombreRazon",
-        ),
-        (
-            "</s:Huella></s:RegistroAlta>",
-            "</s:Huella></s:RegistroAnulacion>",
-            4103,
-            "XML.",
-        ),
+        ("<s:NombreRazon>CERTIFICADO UNO TELEMATICAS", "<s:NombreRazon>", 1100, ": NombreRazon"),
+        ("</s:Huella></s:RegistroAlta>", "</s:Huella></s:RegistroAnulacion>", 4103, "XML."),
         ("Servicios", "Servicios & m\u{e1}s", 4103, "XML."),
         ("Servicios", "&entidad;", 4103, "XML."),
         ("Servicios", "&#0;", 4103, "XML."),
         ("s:IDVersion", "x:IDVersion", 4103, "XML."),
-        (
-            "<s:RegistroAlta>",
-            "<s:RegistroAlta a=\"1\" a=\"2\">",
-            4103,
-            "XML.",
-        ),
+        ("<s:RegistroAlta>", "<s:RegistroAlta a=\"1\" a=\"2\">", 4103, "XML."),
         ("</e:Envelope>", "</e:Envelope><e:Envelope/>", 4103, "XML."),
         ("</e:Envelope>", "", 4103, "XML."),
-        (
-            "?>",
-            "?><!DOCTYPE e [<!ENTITY entidad \"x\">]>",
-            4103,
-            "XML.",
-        ),
-        (
-            "?>",
-            "?><?xml version=\"1.0\" encoding=\"UTF-8\"?>",
-            4138,
-            "encoding incorrecto.",
-        ),
+        ("?>", "?><!DOCTYPE e [<!ENTITY entidad \"x\">]>", 4103, "XML."),
+        ("?>", "?><?xml version=\"1.0\" encoding=\"UTF-8\"?>", 4138, "encoding incorrecto."),
         ("UTF-8", "ISO-8859-1", 4138, "encoding incorrecto."),
     ];
     for (index, (from, to, code, ending)) in cases.iter().enumerate() {
@@ -147,19 +82,12 @@ async fn faults_of_bytes() {
         .chars()
         .map(|character| u8::try_from(u32::from(character)).unwrap())
         .collect();
-    bench
-        .raw(latin1)
-        .await
-        .unwrap()
-        .assert_fault(4119, "UTF-8.");
+    bench.raw(latin1).await.unwrap().assert_fault(4119, "UTF-8.");
     let too_long = vec![b' '; 16 * 1024 * 1024 + 1];
     let answer = bench.raw(too_long).await;
     assert!(answer.is_err() || answer.unwrap().status == StatusCode::PAYLOAD_TOO_LARGE);
     let with_mark = format!("\u{feff}{}", envelope(&[Alta::new("BOM").record()]));
-    assert_eq!(
-        bench.raw(with_mark).await.unwrap().text("tikR:EstadoEnvio"),
-        "Correcto"
-    );
+    assert_eq!(bench.raw(with_mark).await.unwrap().text("tikR:EstadoEnvio"), "Correcto");
 }
 
 #[tokio::test]
@@ -167,11 +95,7 @@ async fn faults_of_the_header() {
     let bench = Bench::start().await;
     let records = [Alta::new("H").record()];
     let cases = [
-        (
-            "<s:RemisionVoluntaria><s:Incidencia>X</s:Incidencia></s:RemisionVoluntaria>",
-            4121,
-            "incorrecto.",
-        ),
+        ("<s:RemisionVoluntaria><s:Incidencia>X</s:Incidencia></s:RemisionVoluntaria>", 4121, "incorrecto."),
         (
             "<s:RemisionVoluntaria><s:FechaFinVeriFactu>31-13-2026</s:FechaFinVeriFactu></s:RemisionVoluntaria>",
             4106,
@@ -195,57 +119,35 @@ async fn faults_of_the_header() {
         ("<s:RemisionRequerimiento/>", 4102, ": RefRequerimiento"),
     ];
     for (rest, code, ending) in cases {
-        bench
-            .post(envelope_with(rest, &records))
-            .await
-            .assert_fault(code, ending);
+        bench.post(envelope_with(rest, &records)).await.assert_fault(code, ending);
     }
     let end = |day: &str| {
         format!(
             "<s:RemisionVoluntaria><s:FechaFinVeriFactu>{day}</s:FechaFinVeriFactu></s:RemisionVoluntaria>"
         )
     };
-    let answer = bench
-        .post(envelope_with(&end("15-06-2026"), &records))
-        .await;
+    let answer = bench.post(envelope_with(&end("15-06-2026"), &records)).await;
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(answer.text("tik:FechaFinVeriFactu"), "15-06-2026");
     bench.set_clock("2027-01-01T00:00:00+01:00");
-    bench
-        .post(envelope_with(&end("15-06-2026"), &records))
-        .await
-        .assert_fault(4120, "anterior.");
-    let answer = bench
-        .post(envelope_with(&end("31-12-2026"), &records))
-        .await;
+    bench.post(envelope_with(&end("15-06-2026"), &records)).await.assert_fault(4120, "anterior.");
+    let answer = bench.post(envelope_with(&end("31-12-2026"), &records)).await;
     assert_eq!(answer.status, StatusCode::OK);
-    bench
-        .post(envelope_with(&end("31-12-2025"), &records))
-        .await
-        .assert_fault(4120, "anterior.");
+    bench.post(envelope_with(&end("31-12-2025"), &records)).await.assert_fault(4120, "anterior.");
 }
 
 #[tokio::test]
 async fn messages_without_records() {
     let bench = Bench::start().await;
     let header = format!("<l:Cabecera>{}</l:Cabecera>", issuer_header());
-    bench
-        .post(wrap(&header))
-        .await
-        .assert_fault(4102, ": RegistroFactura");
-    bench
-        .post(wrap(&format!("{header}<l:RegistroFactura/>")))
-        .await
-        .assert_fault(4136, "correcto.");
+    bench.post(wrap(&header)).await.assert_fault(4102, ": RegistroFactura");
+    bench.post(wrap(&format!("{header}<l:RegistroFactura/>"))).await.assert_fault(4136, "correcto.");
     let two = format!(
         "{header}<l:RegistroFactura>{}{}</l:RegistroFactura>",
         Alta::new("1").record().xml,
         Anulacion::new("1").record().xml
     );
-    bench
-        .post(wrap(&two))
-        .await
-        .assert_fault(4102, ": RegistroAnulacion");
+    bench.post(wrap(&two)).await.assert_fault(4102, ": RegistroAnulacion");
 }
 
 #[tokio::test]
@@ -266,40 +168,18 @@ async fn queries_with_faults() {
         (query(&header, ("2026", "13"), "", ""), 1248),
         (query(&header, ("26", "09"), "", ""), 1100),
         (query("", period, "", ""), 4102),
-        (
-            query(&header, period, &range("02-09-2026", "01-09-2026"), ""),
-            1250,
-        ),
+        (query(&header, period, &range("02-09-2026", "01-09-2026"), ""), 1250),
         (query(&header, period, "<c:Invento/>", ""), 4102),
-        (
-            query(&header.replace("89890001K", "89890002E"), period, "", ""),
-            4112,
-        ),
-        (
-            query(&recipient.replace("89890001K", "89890002E"), period, "", ""),
-            4132,
-        ),
-        (
-            query(&format!("{recipient}{represented}"), period, "", ""),
-            1261,
-        ),
+        (query(&header.replace("89890001K", "89890002E"), period, "", ""), 4112),
+        (query(&recipient.replace("89890001K", "89890002E"), period, "", ""), 4132),
+        (query(&format!("{recipient}{represented}"), period, "", ""), 1261),
         (query(recipient, period, "", system), 1272),
-        (
-            query(
-                &format!("{header}{}", represented.replace(">S<", ">N<")),
-                period,
-                "",
-                "",
-            ),
-            1249,
-        ),
+        (query(&format!("{header}{}", represented.replace(">S<", ">N<")), period, "", ""), 1249),
     ];
     for (body, code) in cases {
         let answer = bench.post(body.clone()).await;
         assert!(
-            answer
-                .text("faultstring")
-                .starts_with(&format!("Codigo[{code}].")),
+            answer.text("faultstring").starts_with(&format!("Codigo[{code}].")),
             "{code}: {} for {body}",
             answer.body
         );
@@ -313,12 +193,6 @@ async fn other_paths_and_methods() {
     get.assert_fault(4135, "GET.");
     let put = send(bench.client.put(bench.url())).await.unwrap();
     assert_eq!(put.status, StatusCode::METHOD_NOT_ALLOWED);
-    let elsewhere = send(
-        bench
-            .client
-            .post(format!("{}/elsewhere", bench.sandbox.url())),
-    )
-    .await
-    .unwrap();
+    let elsewhere = send(bench.client.post(format!("{}/elsewhere", bench.sandbox.url()))).await.unwrap();
     assert_eq!(elsewhere.status, StatusCode::NOT_FOUND);
 }

@@ -37,18 +37,9 @@ pub(crate) fn assert_valid(envelope: &str) {
         .stderr(Stdio::piped())
         .spawn()
         .expect("xmllint is installed");
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(envelope.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(envelope.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}\n{envelope}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}\n{envelope}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// AEAT's example of a signed-off record, wrapped in an envelope, if this checkout has it.

@@ -1,7 +1,8 @@
 use verifactu_core::{
+    job::{RecordOutcome, SubmissionOutcome},
     record::{PriorRejection, RecordKind},
     xml::{
-        answer::{self, LineState, RegistrationAnswer, Reply, StoredState, SubmissionState},
+        answer::{self, RegistrationAnswer, Reply, StoredState},
         fault::{Fault, FaultSide},
         query::{Paging, QueryAnswer, StoredLink},
         reader::ReadError,
@@ -53,19 +54,19 @@ fn a_mixed_submission_is_read_line_by_line() {
     assert_eq!(answer.presenter.as_deref(), Some("89890002E"));
     assert_eq!(answer.presented_at, Some("2026-11-20T11:00:00Z".parse().unwrap()));
     assert_eq!(answer.wait, Some(120));
-    assert_eq!(answer.state, SubmissionState::PartlyAccepted);
+    assert_eq!(answer.state, SubmissionOutcome::PartlyAccepted);
     let [first, second, third] = &answer.lines[..] else { panic!("three lines") };
-    assert_eq!(first.state, LineState::Accepted);
+    assert_eq!(first.state, RecordOutcome::Accepted);
     assert_eq!(first.invoice.issuer, "89890001K");
     assert_eq!(first.invoice.date, "20-11-2026");
     assert_eq!(first.operation.kind, RecordKind::Invoice);
     assert_eq!(first.external_reference.as_deref(), Some("ref-A-1"));
     assert_eq!((first.code, &first.description, &first.duplicate), (None, &None, &None));
     assert_eq!(second.invoice.number, "A-2", "values are trimmed");
-    assert_eq!(second.state, LineState::AcceptedWithErrors);
+    assert_eq!(second.state, RecordOutcome::AcceptedWithErrors);
     assert_eq!(second.description.as_deref(), Some("El cálculo de la huella & más"));
     let duplicate = third.duplicate.as_ref().unwrap();
-    assert_eq!((third.state, third.code), (LineState::Rejected, Some(3000)));
+    assert_eq!((third.state, third.code), (RecordOutcome::Rejected, Some(3000)));
     assert_eq!(duplicate.state, StoredState::AcceptedWithErrors);
     assert_eq!(duplicate.request_id, "20260927220152034033");
     assert_eq!(duplicate.code, Some(2004));
@@ -100,7 +101,7 @@ fn prefixes_do_not_matter() {
          <p:RespuestaRegFactuSistemaFacturacion xmlns:p=\"{own}\"><EstadoEnvio xmlns='{own}'>Incorrecto</EstadoEnvio>\
          </p:RespuestaRegFactuSistemaFacturacion></p:Body></p:Envelope>"
     );
-    assert_eq!(read(document.as_bytes()).state, SubmissionState::Rejected);
+    assert_eq!(read(document.as_bytes()).state, SubmissionOutcome::Rejected);
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn flags_of_the_operation_are_echoed() {
 fn unknown_elements_comments_and_cdata_are_no_obstacle() {
     let lines = line("A-1", "<!-- c --><![CDATA[Correcto]]>", "<R:Nuevo><I:Mas>1</I:Mas></R:Nuevo><otro/>");
     let document = registration(&answer_template(RECEIPT, "60", "Correcto", &lines));
-    assert_eq!(read(&document).lines[0].state, LineState::Accepted);
+    assert_eq!(read(&document).lines[0].state, RecordOutcome::Accepted);
     let mut marked = b"\xEF\xBB\xBF".to_vec();
     marked.extend(document);
     let answer = read(&marked);

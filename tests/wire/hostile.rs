@@ -90,6 +90,7 @@ fn each_is_refused_for_its_own_reason() {
         ("text behind the root", [accepted.clone(), b"x".to_vec()].concat(), "OutsideRoot"),
         ("wrong end tag", edited("</tikR:CSV>", "</tik:CSV>"), "Syntax"),
         ("prefix not declared", edited("<tikR:CSV>A-86U4KHPACUMVZE</tikR:CSV>", "<q:CSV/>"), "Prefix"),
+        ("prefix taken back", edited("<tikR:CSV>", "<tikR:CSV xmlns:tikR=\"\">"), "Prefix"),
         ("< in an attribute", edited("<tikR:CSV>", "<tikR:CSV a=\"<\">"), "Unexpected"),
         (
             "web page",

@@ -8,7 +8,8 @@ use verifactu_core::{
     types::{Date, InvoiceNumber, Nif, Text},
     xml::{
         answer::InvoiceKey,
-        query::{AlsoShow, AskedBy, IssueDates, Period, Query, SystemFilter, Taxpayer},
+        envelope::SpanishParty,
+        query::{AlsoShow, AskedBy, IssueDates, Period, Query, SystemFilter},
     },
 };
 
@@ -18,8 +19,8 @@ fn text<const MAX: usize>(value: &str) -> Text<MAX> {
     Text::parse(value).unwrap()
 }
 
-fn taxpayer() -> Taxpayer {
-    Taxpayer { name: text("EMPRESA & HIJOS <SL>"), nif: Nif::parse("B12345674").unwrap() }
+fn taxpayer() -> SpanishParty {
+    SpanishParty { name: text("EMPRESA & HIJOS <SL>"), nif: Nif::parse("B12345674").unwrap() }
 }
 
 fn spaniard() -> Party {

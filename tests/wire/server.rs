@@ -22,10 +22,7 @@ use tokio::{
     task::JoinHandle,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
-use verifactu_core::{
-    authority::{HolderKind, Presenter},
-    types::SecretBytes,
-};
+use verifactu_core::{certificate::Identity, types::SecretBytes};
 
 /// A certificate authority that lasts for one test.
 pub struct Pki {
@@ -55,10 +52,10 @@ impl Pki {
         (params.signed_by(&key, &self.issuer).unwrap().der().clone(), key)
     }
 
-    pub fn presenter(&self) -> Arc<Presenter> {
+    pub fn identity(&self) -> Arc<Identity> {
         let (certificate, key) = self.issue("Presenter", &[]);
         let key = SecretBytes::new(key.serialize_der());
-        Arc::new(Presenter::new(HolderKind::Representative, vec![certificate.to_vec()], key))
+        Arc::new(Identity::new(key, vec![certificate.to_vec()]).unwrap())
     }
 
     fn roots(&self) -> Arc<RootCertStore> {

@@ -6,12 +6,12 @@ use bytes::Bytes;
 use tokio::{io::AsyncWriteExt as _, net::TcpListener};
 use verifactu_core::{
     authority::{
-        Answered, Authority as _, Exchange, HolderKind, NoAnswer, NotReached, Outcome, Presenter, Request,
-        Service,
+        Answered, Authority as _, Exchange, NoAnswer, NotReached, Outcome, Request, Service,
         https::{Hosts, HttpsAuthority, Limits, SetupError, Trust},
         outcome,
     },
-    types::{Environment, SecretBytes},
+    certificate::Identity,
+    types::Environment,
 };
 
 use super::{
@@ -33,10 +33,10 @@ fn authority(address: &str, pki: &Pki, limits: Limits) -> HttpsAuthority {
     HttpsAuthority::new(Hosts::at(address).unwrap(), &trust, limits).unwrap()
 }
 
-fn request(presenter: &Arc<Presenter>) -> Request {
+fn request(identity: &Arc<Identity>) -> Request {
     Request {
         service: Service::Registration,
-        presenter: Arc::clone(presenter),
+        identity: Arc::clone(identity),
         body: Bytes::from_static(b"<Envelope/>"),
     }
 }
@@ -49,7 +49,7 @@ fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
 async fn against(door: Door, deed: Deed, limits: Limits) -> (Exchange, Server) {
     let pki = Pki::new();
     let server = Server::start(&pki, door, deed).await;
-    let exchange = authority(&server.address, &pki, limits).exchange(request(&pki.presenter())).await;
+    let exchange = authority(&server.address, &pki, limits).exchange(request(&pki.identity())).await;
     (exchange, server)
 }
 
@@ -170,11 +170,11 @@ async fn a_host_that_is_not_there_is_not_reached() {
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("https://{}", closed.local_addr().unwrap());
     drop(closed);
-    let refused = authority(&address, &pki, limits()).exchange(request(&pki.presenter())).await;
+    let refused = authority(&address, &pki, limits()).exchange(request(&pki.identity())).await;
     assert_eq!(not_reached(refused), NotReached::Connect);
 
     let nowhere = "https://nowhere.invalid".to_owned();
-    let unknown = authority(&nowhere, &pki, limits()).exchange(request(&pki.presenter())).await;
+    let unknown = authority(&nowhere, &pki, limits()).exchange(request(&pki.identity())).await;
     assert_eq!(not_reached(unknown), NotReached::Dns);
 }
 
@@ -184,7 +184,7 @@ async fn a_handshake_that_never_ends_is_a_connection_not_made() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("https://{}", silent.local_addr().unwrap());
     let limits = Limits { connect: SHORT, ..limits() };
-    let exchange = authority(&address, &pki, limits).exchange(request(&pki.presenter())).await;
+    let exchange = authority(&address, &pki, limits).exchange(request(&pki.identity())).await;
     assert_eq!(not_reached(exchange), NotReached::Connect);
 }
 
@@ -198,7 +198,7 @@ async fn a_host_that_speaks_no_tls_is_not_reached() {
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
         stream
     });
-    let exchange = authority(&address, &pki, limits()).exchange(request(&pki.presenter())).await;
+    let exchange = authority(&address, &pki, limits()).exchange(request(&pki.identity())).await;
     assert!(matches!(not_reached(exchange), NotReached::Tls { .. }));
     task.abort();
 }
@@ -207,7 +207,7 @@ async fn a_host_that_speaks_no_tls_is_not_reached() {
 async fn a_host_without_a_trusted_certificate_is_sent_nothing() {
     let (pki, other) = (Pki::new(), Pki::new());
     let server = Server::start(&pki, Door::Own, Deed::Stall).await;
-    let exchange = authority(&server.address, &other, limits()).exchange(request(&pki.presenter())).await;
+    let exchange = authority(&server.address, &other, limits()).exchange(request(&pki.identity())).await;
     assert!(matches!(not_reached(exchange), NotReached::Tls { .. }));
     assert!(server.requests().is_empty());
 }
@@ -215,45 +215,26 @@ async fn a_host_without_a_trusted_certificate_is_sent_nothing() {
 #[tokio::test]
 async fn a_refused_certificate_is_told_by_the_alert() {
     let pki = Pki::new();
-    let stranger = Pki::new().presenter();
-    for (door, presenter, expected) in [
-        (Door::Expired, pki.presenter(), "CertificateExpired"),
+    let stranger = Pki::new().identity();
+    for (door, identity, expected) in [
+        (Door::Expired, pki.identity(), "CertificateExpired"),
         (Door::Own, Arc::clone(&stranger), "UnknownCA"),
         (Door::OwnTls12, stranger, "UnknownCA"),
     ] {
         let server = Server::start(&pki, door, Deed::Stall).await;
-        let exchange = authority(&server.address, &pki, limits()).exchange(request(&presenter)).await;
+        let exchange = authority(&server.address, &pki, limits()).exchange(request(&identity)).await;
         assert_eq!(not_reached(exchange), NotReached::TlsAlert { alert: expected.to_owned() });
         assert!(server.requests().is_empty());
     }
 }
 
 #[tokio::test]
-async fn a_presenter_that_cannot_be_used_is_sent_nowhere() {
-    let pki = Pki::new();
-    let server = Server::start(&pki, Door::Own, Deed::Stall).await;
-    let (one, two) = (pki.presenter(), pki.presenter());
-    let kind = HolderKind::Person;
-    for (chain, key) in [
-        (Vec::new(), one.key_pkcs8.clone()),
-        (one.chain.clone(), SecretBytes::default()),
-        (one.chain.clone(), two.key_pkcs8.clone()),
-        (vec![b"no certificate".to_vec()], one.key_pkcs8.clone()),
-    ] {
-        let presenter = Arc::new(Presenter::new(kind, chain, key));
-        let exchange = authority(&server.address, &pki, limits()).exchange(request(&presenter)).await;
-        assert!(matches!(not_reached(exchange), NotReached::Presenter { .. }));
-    }
-    assert_eq!(server.connections(), 0);
-}
-
-#[tokio::test]
-async fn a_connection_is_kept_for_its_presenter_and_for_no_other() {
+async fn a_connection_is_kept_for_its_identity_and_for_no_other() {
     let pki = Pki::new();
     let server = Server::start(&pki, Door::Own, Deed::Answer(http("200 OK", "", b"x"))).await;
-    let authority = authority(&server.address, &pki, Limits { presenters: 2, ..limits() });
-    let presenters = [pki.presenter(), pki.presenter(), pki.presenter()];
-    let exchange = async |at: usize| answered(authority.exchange(request(&presenters[at])).await);
+    let authority = authority(&server.address, &pki, Limits { identities: 2, ..limits() });
+    let identities = [pki.identity(), pki.identity(), pki.identity()];
+    let exchange = async |at: usize| answered(authority.exchange(request(&identities[at])).await);
 
     exchange(0).await;
     exchange(0).await;
@@ -296,12 +277,4 @@ fn something_must_be_trusted() {
         let trust = Trust::Only(pem.as_bytes().to_vec());
         assert!(HttpsAuthority::new(hosts, &trust, Limits::default()).is_err(), "{pem}");
     }
-}
-
-#[test]
-fn nothing_secret_is_printed() {
-    let presenter = Pki::new().presenter();
-    let key = format!("{:?}", presenter.key_pkcs8.expose());
-    let printed = format!("{presenter:?} {:?}", request(&presenter));
-    assert!(!printed.contains(&key[1..40]) && printed.contains(&presenter.id().to_string()));
 }

@@ -1,6 +1,7 @@
 //! The body of `POST /cancel-invoice`.
 
 use crate::{
+    chain::{PlaceClaim, Stamp},
     record::{Cancellation, GeneratedBy, Identification, InvoiceId, Statement},
     types::{Date, Nif, Text},
     validation::{self, Context, Field},
@@ -11,7 +12,7 @@ use super::{
     json::Json,
     judge::{Judgement, judge},
     object::{Object, Problems},
-    parts::{self, ChainClaim, Claims, Stamp, SystemClaim},
+    parts::{self, Claims, SystemClaim},
     send::Defaults,
 };
 
@@ -23,7 +24,7 @@ pub struct CancelRequest {
     /// Name of the issuer, from the body or the account; the message's header needs one.
     pub issuer_name: Option<Text<120>>,
     /// Its place in the chain.
-    pub chain: ChainClaim,
+    pub chain: PlaceClaim,
     /// The sender's own huella.
     pub stamp: Option<Stamp>,
     /// The sender's own computer system.
@@ -51,8 +52,9 @@ impl CancelRequest {
         };
         let statement = Statement::Cancellation(Box::new(cancellation));
         let context = Context { today: defaults.today };
-        let Judgement { details, warnings } =
-            judge(validation::validate(&statement, &context), defaults.demoted);
+        let findings =
+            claims.findings(&context).into_iter().chain(validation::validate(&statement, &context));
+        let Judgement { details, warnings } = judge(findings, defaults.demoted);
         let issuer_name = name.or_else(|| defaults.issuer_name.cloned());
         let Claims { chain, stamp, system } = claims;
         match statement {

@@ -30,6 +30,6 @@ pub use job::{
 };
 pub use json::{Json, JsonError, JsonProblem, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES};
 pub use names::{rest_name, rest_path};
-pub use parts::{ChainClaim, Stamp, SystemClaim};
+pub use parts::SystemClaim;
 pub use send::{Defaults, SendRequest};
 pub use time::Timestamp;

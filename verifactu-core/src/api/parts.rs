@@ -2,33 +2,16 @@
 //! huella, and a caller's own computer system.
 
 use crate::{
+    chain::{PlaceClaim, Stamp},
     record::{ComputerSystem, Country, ForeignId, ForeignIdType, Identification, InvoiceId, Party, SystemId},
     types::{Date, GenerationTime, Huella, Nif, Text},
-    validation::Field,
+    validation::{self, Context, Field, Finding},
 };
 
 use super::{
     names::rest_name,
     object::{Member, Object},
 };
-
-/// What a caller says about the chain; nothing, usually.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChainClaim {
-    /// Whether the record is the first of its chain.
-    pub first: Option<bool>,
-    /// The huella of the record before.
-    pub previous: Option<Huella>,
-}
-
-/// A huella that the caller computed, with the time it covers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// The caller's huella.
-    pub huella: Huella,
-    /// The time it covers; its literal text is kept.
-    pub generated_at: GenerationTime,
-}
 
 /// What a caller says about its own computer system; the rest comes from the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,9 +48,17 @@ impl SystemClaim {
 
 /// The three claims, which both bodies spell alike.
 pub(super) struct Claims {
-    pub(super) chain: ChainClaim,
+    pub(super) chain: PlaceClaim,
     pub(super) stamp: Option<Stamp>,
     pub(super) system: Option<SystemClaim>,
+}
+
+impl Claims {
+    /// What the rules have against them.
+    pub(super) fn findings(&self, context: &Context) -> Vec<Finding> {
+        let producer = self.system.as_ref().and_then(|system| system.producer.as_ref());
+        producer.map(|producer| validation::validate_producer(producer, context)).unwrap_or_default()
+    }
 }
 
 pub(super) fn claims(body: &Object<'_>) -> Claims {
@@ -75,9 +66,9 @@ pub(super) fn claims(body: &Object<'_>) -> Claims {
     Claims { chain, stamp: stamp(body, chain), system: system(body) }
 }
 
-fn chain(body: &Object<'_>) -> ChainClaim {
+fn chain(body: &Object<'_>) -> PlaceClaim {
     let outer = body.flag(Field::FirstRecord);
-    let mut claim = ChainClaim { first: outer, previous: None };
+    let mut claim = PlaceClaim { first: outer, previous: None };
     let Some(object) = body.object(Field::Chain) else { return claim };
     let nested = object.flag(Field::FirstRecord);
     if outer.is_some_and(|outer| nested.is_some_and(|nested| nested != outer)) {
@@ -98,7 +89,7 @@ fn chain(body: &Object<'_>) -> ChainClaim {
     claim
 }
 
-fn stamp(body: &Object<'_>, chain: ChainClaim) -> Option<Stamp> {
+fn stamp(body: &Object<'_>, chain: PlaceClaim) -> Option<Stamp> {
     let kind = body.take(Field::HuellaType);
     body.text(kind, |text| if text == "01" { Ok(()) } else { Err("must be 01 (SHA-256)") });
     let (huella, time) = (body.take(Field::Huella), body.take(Field::GeneratedAt));

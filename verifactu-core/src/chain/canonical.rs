@@ -7,40 +7,41 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::types::Huella;
+use crate::types::{Amount, Date, Huella, Nif};
 
-/// The hashed fields of an invoice record, spelled as in its XML.
+/// The hashed fields of an invoice record: literals spelled as in its XML, or values of the model,
+/// which are spelled here as they are in the XML that we write.
 #[derive(Clone, Copy, Debug)]
-pub struct InvoiceFields<'a> {
+pub struct InvoiceFields<'a, I = &'a str, D = &'a str, A = &'a str, H = &'a str> {
     /// `IDEmisorFactura`
-    pub issuer: &'a str,
+    pub issuer: I,
     /// `NumSerieFactura`
     pub number: &'a str,
     /// `FechaExpedicionFactura`
-    pub date: &'a str,
+    pub date: D,
     /// `TipoFactura`
     pub invoice_type: &'a str,
     /// `CuotaTotal`
-    pub tax_total: &'a str,
+    pub tax_total: A,
     /// `ImporteTotal`
-    pub total: &'a str,
+    pub total: A,
     /// `Huella` of the record before; empty for the first.
-    pub previous: &'a str,
+    pub previous: H,
     /// `FechaHoraHusoGenRegistro`
     pub generated_at: &'a str,
 }
 
-/// The hashed fields of a cancellation record, spelled as in its XML.
+/// The hashed fields of a cancellation record, as those of an [invoice record](InvoiceFields).
 #[derive(Clone, Copy, Debug)]
-pub struct CancellationFields<'a> {
+pub struct CancellationFields<'a, I = &'a str, D = &'a str, H = &'a str> {
     /// `IDEmisorFacturaAnulada`
-    pub issuer: &'a str,
+    pub issuer: I,
     /// `NumSerieFacturaAnulada`
     pub number: &'a str,
     /// `FechaExpedicionFacturaAnulada`
-    pub date: &'a str,
+    pub date: D,
     /// `Huella` of the record before; empty for the first.
-    pub previous: &'a str,
+    pub previous: H,
     /// `FechaHoraHusoGenRegistro`
     pub generated_at: &'a str,
 }
@@ -95,66 +96,108 @@ pub fn huella_of(canonical: &[u8]) -> Huella {
     Huella::from_digest(Sha256::digest(canonical).into())
 }
 
-fn pairs<const N: usize>(pairs: [(&str, &str); N], out: &mut Vec<u8>) {
-    for (index, (name, value)) in pairs.into_iter().enumerate() {
-        if index > 0 {
-            out.push(b'&');
+/// A value as it stands in a canonical string: a literal, or a value of the model.
+pub trait CanonicalValue {
+    /// Appends its text, without blanks around it.
+    fn write_value(&self, out: &mut Vec<u8>);
+}
+
+/// Java's trim, which the authority's description names, removes everything up to the blank.
+impl CanonicalValue for &str {
+    fn write_value(&self, out: &mut Vec<u8>) {
+        let mut bytes = self.as_bytes();
+        while let [0..=b' ', rest @ ..] | [rest @ .., 0..=b' '] = bytes {
+            bytes = rest;
         }
-        out.extend_from_slice(name.as_bytes());
-        out.push(b'=');
-        // Java's trim, which the authority's description names, removes everything up to the blank.
-        out.extend_from_slice(value.trim_matches(|c| c <= ' ').as_bytes());
+        out.extend_from_slice(bytes);
     }
 }
 
-impl Canonical for InvoiceFields<'_> {
-    fn write_canonical(&self, out: &mut Vec<u8>) {
-        pairs(
-            [
-                ("IDEmisorFactura", self.issuer),
-                ("NumSerieFactura", self.number),
-                ("FechaExpedicionFactura", self.date),
-                ("TipoFactura", self.invoice_type),
-                ("CuotaTotal", self.tax_total),
-                ("ImporteTotal", self.total),
-                ("Huella", self.previous),
-                ("FechaHoraHusoGenRegistro", self.generated_at),
-            ],
-            out,
-        );
+impl CanonicalValue for &Nif {
+    fn write_value(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.as_bytes());
     }
 }
 
-impl Canonical for CancellationFields<'_> {
+/// The huella of the record before; none for the first record.
+impl CanonicalValue for Option<&Huella> {
+    fn write_value(&self, out: &mut Vec<u8>) {
+        if let Some(huella) = self {
+            out.extend_from_slice(huella.as_bytes());
+        }
+    }
+}
+
+impl CanonicalValue for Date {
+    fn write_value(&self, out: &mut Vec<u8>) {
+        self.write_to(out);
+    }
+}
+
+impl CanonicalValue for Amount {
+    fn write_value(&self, out: &mut Vec<u8>) {
+        self.write_to(out);
+    }
+}
+
+/// Appends pairs; each name is written with what stands around it, in one copy.
+macro_rules! pairs {
+    ($out:ident, $($name:literal $value:expr,)+) => {
+        $($out.extend_from_slice($name); $value.write_value($out);)+
+    };
+}
+
+impl<I, D, A, H> Canonical for InvoiceFields<'_, I, D, A, H>
+where
+    I: CanonicalValue,
+    D: CanonicalValue,
+    A: CanonicalValue,
+    H: CanonicalValue,
+{
+    #[inline]
     fn write_canonical(&self, out: &mut Vec<u8>) {
-        pairs(
-            [
-                ("IDEmisorFacturaAnulada", self.issuer),
-                ("NumSerieFacturaAnulada", self.number),
-                ("FechaExpedicionFacturaAnulada", self.date),
-                ("Huella", self.previous),
-                ("FechaHoraHusoGenRegistro", self.generated_at),
-            ],
-            out,
-        );
+        pairs! { out,
+            b"IDEmisorFactura=" self.issuer,
+            b"&NumSerieFactura=" self.number,
+            b"&FechaExpedicionFactura=" self.date,
+            b"&TipoFactura=" self.invoice_type,
+            b"&CuotaTotal=" self.tax_total,
+            b"&ImporteTotal=" self.total,
+            b"&Huella=" self.previous,
+            b"&FechaHoraHusoGenRegistro=" self.generated_at,
+        }
+    }
+}
+
+impl<I, D, H> Canonical for CancellationFields<'_, I, D, H>
+where
+    I: CanonicalValue,
+    D: CanonicalValue,
+    H: CanonicalValue,
+{
+    fn write_canonical(&self, out: &mut Vec<u8>) {
+        pairs! { out,
+            b"IDEmisorFacturaAnulada=" self.issuer,
+            b"&NumSerieFacturaAnulada=" self.number,
+            b"&FechaExpedicionFacturaAnulada=" self.date,
+            b"&Huella=" self.previous,
+            b"&FechaHoraHusoGenRegistro=" self.generated_at,
+        }
     }
 }
 
 impl Canonical for EventFields<'_> {
     fn write_canonical(&self, out: &mut Vec<u8>) {
-        pairs(
-            [
-                ("NIF", self.producer_nif),
-                ("ID", self.producer_id),
-                ("IdSistemaInformatico", self.system),
-                ("Version", self.version),
-                ("NumeroInstalacion", self.installation),
-                ("NIF", self.issuer),
-                ("TipoEvento", self.event_type),
-                ("HuellaEvento", self.previous),
-                ("FechaHoraHusoGenEvento", self.generated_at),
-            ],
-            out,
-        );
+        pairs! { out,
+            b"NIF=" self.producer_nif,
+            b"&ID=" self.producer_id,
+            b"&IdSistemaInformatico=" self.system,
+            b"&Version=" self.version,
+            b"&NumeroInstalacion=" self.installation,
+            b"&NIF=" self.issuer,
+            b"&TipoEvento=" self.event_type,
+            b"&HuellaEvento=" self.previous,
+            b"&FechaHoraHusoGenEvento=" self.generated_at,
+        }
     }
 }

@@ -6,16 +6,16 @@
 mod canonical;
 mod walk;
 
-pub use canonical::{CancellationFields, Canonical, EventFields, InvoiceFields, huella_of};
+pub use canonical::{CancellationFields, Canonical, CanonicalValue, EventFields, InvoiceFields, huella_of};
 pub use walk::{Break, BreakReason, ChainedFields, ChainedRecord, Walk};
 
 use crate::{
-    record::{ComputerSystem, Invoice, Link, Record, Statement},
-    types::{Amount, Date, GenerationTime, Huella},
+    record::{ComputerSystem, InvoiceId, Link, Record, Statement},
+    types::{GenerationTime, Huella},
 };
 
 /// What a caller says about a record's place in the chain. Nothing said means: at the end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlaceClaim {
     /// Whether the record is the first of its chain.
     pub first: Option<bool>,
@@ -63,65 +63,50 @@ pub fn seal(
     system: ComputerSystem,
     generated_at: GenerationTime,
 ) -> Record {
-    let huella = with_fields(&statement, &link, &generated_at, |fields| match fields {
-        ChainedFields::Invoice(fields) => fields.huella(),
-        ChainedFields::Cancellation(fields) => fields.huella(),
-    });
+    let huella = huella(&statement, link.previous_huella(), &generated_at);
     Record { statement, link, system, generated_at, huella }
 }
 
-/// The canonical string of a statement at a place in a chain, to compare with a caller's own.
+/// The huella of a statement after a record with the given huella, to compare with a caller's own.
 #[must_use]
-pub fn canonical(statement: &Statement, link: &Link, generated_at: &GenerationTime) -> String {
-    with_fields(statement, link, generated_at, |fields| match fields {
-        ChainedFields::Invoice(fields) => fields.canonical(),
-        ChainedFields::Cancellation(fields) => fields.canonical(),
-    })
+pub fn huella(statement: &Statement, previous: Option<&Huella>, generated_at: &GenerationTime) -> Huella {
+    Placed { statement, previous, generated_at }.huella()
 }
 
-/// Hands the hashed fields, in canonical spelling, to `read`.
-fn with_fields<T>(
-    statement: &Statement,
-    link: &Link,
-    generated_at: &GenerationTime,
-    read: impl FnOnce(ChainedFields<'_>) -> T,
-) -> T {
-    let previous = link.previous_huella().map_or("", Huella::as_str);
-    let id = statement.invoice_id();
-    let mut buffer = Vec::with_capacity(48);
-    let date = span(&mut buffer, |out| Date::write_to(id.date, out));
-    match statement {
-        Statement::Cancellation(_) => read(ChainedFields::Cancellation(CancellationFields {
-            issuer: id.issuer.as_str(),
-            number: id.number.as_str(),
-            date: text(&buffer, date),
-            previous,
-            generated_at: generated_at.as_str(),
-        })),
-        Statement::Invoice(invoice) => {
-            let Invoice { tax_total, total, invoice_type, .. } = &**invoice;
-            let tax_total = span(&mut buffer, |out| Amount::write_to(*tax_total, out));
-            let total = span(&mut buffer, |out| Amount::write_to(*total, out));
-            read(ChainedFields::Invoice(InvoiceFields {
-                issuer: id.issuer.as_str(),
-                number: id.number.as_str(),
-                date: text(&buffer, date),
-                invoice_type: invoice_type.code(),
-                tax_total: text(&buffer, tax_total),
-                total: text(&buffer, total),
+/// The canonical string that [`huella`] covers.
+#[must_use]
+pub fn canonical(statement: &Statement, previous: Option<&Huella>, generated_at: &GenerationTime) -> String {
+    Placed { statement, previous, generated_at }.canonical()
+}
+
+/// A statement at a place in a chain: all that a huella covers.
+struct Placed<'a> {
+    statement: &'a Statement,
+    previous: Option<&'a Huella>,
+    generated_at: &'a GenerationTime,
+}
+
+impl Canonical for Placed<'_> {
+    fn write_canonical(&self, out: &mut Vec<u8>) {
+        let previous = self.previous;
+        let generated_at = self.generated_at.as_str();
+        let InvoiceId { issuer, number, date } = self.statement.invoice_id();
+        let (issuer, number, date) = (issuer, number.as_str(), *date);
+        match self.statement {
+            Statement::Invoice(invoice) => InvoiceFields {
+                issuer,
+                number,
+                date,
+                invoice_type: invoice.invoice_type.code(),
+                tax_total: invoice.tax_total,
+                total: invoice.total,
                 previous,
-                generated_at: generated_at.as_str(),
-            }))
+                generated_at,
+            }
+            .write_canonical(out),
+            Statement::Cancellation(_) => {
+                CancellationFields { issuer, number, date, previous, generated_at }.write_canonical(out);
+            }
         }
     }
-}
-
-fn span(buffer: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> std::ops::Range<usize> {
-    let start = buffer.len();
-    write(buffer);
-    start..buffer.len()
-}
-
-fn text(buffer: &[u8], range: std::ops::Range<usize>) -> &str {
-    buffer.get(range).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
 }

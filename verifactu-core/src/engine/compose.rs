@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    ledger::{SlotKind, WorkItem},
+    ledger::{SlotKind, Submission},
     signature::SigningError,
     types::{MessageId, RecordId},
     xml::envelope::{self, Header, SpanishParty},
@@ -20,7 +20,7 @@ use super::{Engine, Presentation};
 
 /// The records of a message, before its bytes are made.
 pub(super) struct Draft {
-    pub(super) items: Vec<WorkItem>,
+    pub(super) items: Vec<Submission>,
     pub(super) slot: SlotKind,
     /// Whether an incident delayed the records.
     pub(super) incident: bool,
@@ -37,8 +37,8 @@ pub(super) struct Message {
 
 impl Engine {
     /// Cuts the candidates down to one message.
-    pub(super) fn draft(&self, candidates: Vec<WorkItem>, slot: SlotKind, now: Timestamp) -> Draft {
-        let late = |item: &WorkItem| {
+    pub(super) fn draft(&self, candidates: Vec<Submission>, slot: SlotKind, now: Timestamp) -> Draft {
+        let late = |item: &Submission| {
             let generated = item.record.generated_at.instant();
             now > generated.saturating_add(self.settings.late_after).unwrap_or(Timestamp::MAX)
         };

@@ -13,7 +13,7 @@ use crate::{
     job::{Event, FailureClass, FailureSource, Progress},
     ledger::{
         Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
-        OpenMessage, Selection, Settlement, SlotKind, WorkItem,
+        OpenMessage, Selection, Settlement, SlotKind, Submission,
     },
     types::{ChainId, MessageId, RecordId},
 };
@@ -135,7 +135,7 @@ impl Engine {
         &self,
         lease: Lease,
         state: &ChainState,
-        again: Vec<WorkItem>,
+        again: Vec<Submission>,
     ) -> Result<Step<Option<Draft>>, EngineError> {
         let now = self.parts.clock.now();
         if !again.is_empty() {
@@ -166,8 +166,8 @@ impl Engine {
         &self,
         lease: Lease,
         state: &ChainState,
-        candidates: Vec<WorkItem>,
-    ) -> Result<Step<Vec<WorkItem>>, EngineError> {
+        candidates: Vec<Submission>,
+    ) -> Result<Step<Vec<Submission>>, EngineError> {
         let now = self.parts.clock.now();
         let mut kept = Vec::with_capacity(candidates.len());
         let mut updates = Vec::new();
@@ -333,7 +333,7 @@ impl Engine {
     /// The job's update for a verdict on its record.
     pub(super) fn update(
         &self,
-        item: &WorkItem,
+        item: &Submission,
         verdict: Verdict,
         began: Timestamp,
         now: Timestamp,

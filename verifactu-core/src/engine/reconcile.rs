@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::{
     authority::{Outcome, Request, Service, outcome},
     job::{AuthorityAnswer, Csv, Event, FailureClass, FailureSource, JobState, RecordOutcome, Standing},
-    ledger::{AttemptOutcome, ChainState, JobUpdate, Lease, Settlement, Submission, WorkItem},
+    ledger::{AttemptOutcome, ChainState, JobUpdate, Lease, Settlement, Submission},
     record::RecordKind,
     xml::{
         self,
@@ -44,9 +44,9 @@ impl Engine {
         &self,
         lease: Lease,
         state: &mut ChainState,
-        doubtful: Vec<WorkItem>,
+        doubtful: Vec<Submission>,
         presentation: &Arc<Presentation>,
-    ) -> Result<Step<Vec<WorkItem>>, EngineError> {
+    ) -> Result<Step<Vec<Submission>>, EngineError> {
         let mut again = Vec::new();
         let mut updates = Vec::new();
         for mut item in doubtful {
@@ -97,7 +97,7 @@ impl Engine {
     /// Asks the authority what it holds under the invoice's key.
     async fn ask(
         &self,
-        item: &WorkItem,
+        item: &Submission,
         history: &[Submission],
         presentation: &Arc<Presentation>,
     ) -> Finding {
@@ -140,7 +140,7 @@ impl Engine {
 }
 
 /// What the row that the authority holds says about our record.
-fn judge(item: &WorkItem, row: &QueryRow, history: &[Submission], now: Timestamp) -> Finding {
+fn judge(item: &Submission, row: &QueryRow, history: &[Submission], now: Timestamp) -> Finding {
     let held = row.huella.as_deref().unwrap_or_default();
     let ours = held == item.record.huella.as_str();
     // A cancellation turns the row over; whether the row then shows the cancellation's huella or the
@@ -216,7 +216,7 @@ fn registered(row: &QueryRow) -> Verdict {
 }
 
 /// Whether a doubtful record may be sent again though the authority could not be asked.
-fn may_go_again(item: &WorkItem, history: &[Submission]) -> bool {
+fn may_go_again(item: &Submission, history: &[Submission]) -> bool {
     let plain = item.record.kind == RecordKind::Invoice
         && !history.iter().any(|known| known.record.position < item.record.position);
     let overtaken = history.iter().any(|known| {

@@ -11,7 +11,7 @@ use crate::{
         outcome::{AccessRefused, Refusal},
     },
     job::{AuthorityAnswer, Csv, Event, Failure, FailureClass, FailureSource, RecordOutcome, Standing},
-    ledger::{AttemptOutcome, Hold, HoldReason, WorkItem},
+    ledger::{AttemptOutcome, Hold, HoldReason, Submission},
     record::RecordKind,
     xml::answer::{AnswerLine, RegistrationAnswer},
 };
@@ -52,7 +52,7 @@ pub(super) struct Moment {
 
 /// Reads the outcome of a message for each of its records.
 pub(super) fn verdicts(
-    items: &[WorkItem],
+    items: &[Submission],
     outcome: &Outcome<RegistrationAnswer>,
     body: Option<&Bytes>,
     moment: Moment,
@@ -132,7 +132,7 @@ pub(super) fn verdicts(
 
 /// Each record by its own line. The state of the whole submission decides nothing.
 fn processed(
-    items: &[WorkItem],
+    items: &[Submission],
     answer: &RegistrationAnswer,
     body: Option<&Bytes>,
     moment: Moment,
@@ -173,7 +173,7 @@ fn processed(
 }
 
 /// The reference is a cross-check: a line that carries another one is not this record's.
-fn belongs(line: &AnswerLine, item: &WorkItem) -> bool {
+fn belongs(line: &AnswerLine, item: &Submission) -> bool {
     let Some(echoed) = &line.external_reference else { return true };
     match &item.record.external_reference {
         Some(reference) => reference.as_str() == echoed,
@@ -223,14 +223,14 @@ fn is_technical(code: Option<i64>) -> bool {
 }
 
 fn held(
-    items: &[WorkItem],
+    items: &[Submission],
     reason: HoldReason,
     class: FailureClass,
     code: Option<i64>,
     text: &str,
     moment: Moment,
 ) -> Verdicts {
-    let verdict = |_: &WorkItem| Verdict {
+    let verdict = |_: &Submission| Verdict {
         event: Event::Held(failure(FailureSource::Authority, class, code, text, moment.now)),
         outcome: AttemptOutcome::Error,
         code,

@@ -9,7 +9,7 @@ use crate::{
     types::{ChainId, Huella, InvoiceNumber, JobId, MessageId, RecordId},
 };
 
-use super::row::{ChainKey, JobRow, RecordRow};
+use super::{append::Submission, row::ChainKey};
 
 /// The right to write on a chain, until somebody claims it anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,33 +107,28 @@ pub struct OpenMessage {
     /// When it was written down, just before it was sent.
     pub at: Timestamp,
     /// Its records, with their jobs.
-    pub items: Vec<WorkItem>,
+    pub items: Vec<Submission>,
 }
 
-/// A record with its job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkItem {
-    /// The job.
-    pub job: JobRow,
-    /// The record.
-    pub record: RecordRow,
-}
-
-/// Which records of a chain are asked for.
+/// Which records of a chain are asked for. All come in order of position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// In doubt, and due for another look.
+    /// In doubt and due for another look, sent or not: FAILED with no later retry, or PENDING by an
+    /// operator's wish. At most [`FULL_MESSAGE`](super::FULL_MESSAGE) of them.
     Doubtful {
         /// Due at or before this.
         due: Timestamp,
     },
-    /// Never sent: the run from the front of the chain, at most this many. Empty while an earlier
-    /// record of the chain is under way or waits for the first look into its doubt.
+    /// Never sent: the run from the front of the chain. It takes the records that wait (PENDING, or
+    /// FAILED because the authority was never reached, whatever their time), steps over those that were
+    /// sent or are final, and ends before one that is under way or waits for the first look into its
+    /// doubt.
     First {
         /// The most records.
         limit: u32,
     },
-    /// Sent before, not in doubt, and due again.
+    /// Sent before, not in doubt, and due again: PENDING by an operator's wish, or FAILED with no later
+    /// retry.
     Retry {
         /// Due at or before this.
         due: Timestamp,

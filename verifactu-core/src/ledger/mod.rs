@@ -25,7 +25,7 @@ pub use append::{
 pub use memory::MemoryLedger;
 pub use message::{
     Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
-    OpenMessage, Selection, Settlement, SlotKind, WorkItem,
+    OpenMessage, Selection, Settlement, SlotKind,
 };
 pub use row::{ChainKey, JobRow, RecordRow};
 pub use schedule::FULL_MESSAGE;
@@ -46,13 +46,21 @@ use crate::{
 /// An `Err` means that the store failed; whether anything was written is then unknown only where
 /// [`LedgerErrorKind`] says so. Everything a caller can expect, such as a replay, a conflict or a
 /// stale lease, is a value.
+///
+/// Times are kept to the microsecond at least.
 #[async_trait]
 pub trait Ledger: Send + Sync {
     /// Appends one record to a chain, with its job and idempotency entry, in one atomic step that is
     /// on stable storage when the call returns.
     ///
-    /// In order: the idempotency key is looked up; then the invoice's own key; then the plan; then
-    /// the chain's head is read and handed to the caller's [`Sealer`], which links the record.
+    /// In order: the idempotency key is looked up; then the invoice's own key, unless the record may
+    /// repeat it; then the plan; then the chain's head is read and handed to the caller's [`Sealer`],
+    /// which links the record. Only a new record leaves a trace. A new chain bears the identifier of its
+    /// first record.
+    ///
+    /// # Errors
+    /// `Corrupt` when the chain's head cannot be read, when the sealed record does not continue it, when
+    /// an identifier is given twice, or when a minted installation is not new.
     async fn append(&self, append: Append) -> Result<Appended, LedgerError>;
 
     /// The job that an idempotency key stands for, with the fingerprint of its request.
@@ -71,27 +79,41 @@ pub trait Ledger: Send + Sync {
     async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError>;
 
     /// Records of a claimed chain that wait for what the selection says, in order of position.
-    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<WorkItem>, LedgerError>;
+    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError>;
 
-    /// Jobs of earlier records of the same invoices that are FAILED: they must not be sent once the
-    /// given records are.
-    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<WorkItem>, LedgerError>;
+    /// Jobs of earlier records of the same invoices in the chain that must not be sent once the given
+    /// records are: FAILED ones, and sent ones that an operator made PENDING again.
+    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<Submission>, LedgerError>;
 
     /// Every record that a tenant has of an invoice, with its job, oldest first.
     async fn history(&self, tenant: &TenantId, invoice: &InvoiceId) -> Result<Vec<Submission>, LedgerError>;
 
     /// Writes a message down before it is sent, with the signed bytes of its records and the new
-    /// state of their jobs.
+    /// state of their jobs. The bytes a record was first written down with stay; a message that is
+    /// already known is not written again, so the call may be repeated.
+    ///
+    /// # Errors
+    /// `Corrupt` when a record or job is not of this chain. Nothing is written then.
     async fn open_message(&self, lease: Lease, message: NewMessage) -> Result<Fenced, LedgerError>;
 
-    /// Writes down what became of a message, or of the records of a chain outside any message.
+    /// Writes down what became of a message, or of the records of a chain outside any message. Pace
+    /// and hold are replaced as a whole. A settled message is not settled again, so the call may be
+    /// repeated.
+    ///
+    /// # Errors
+    /// `Corrupt` when the message or a job is not of this chain. Nothing is written then.
     async fn settle(&self, lease: Lease, settlement: Settlement) -> Result<Fenced, LedgerError>;
 
     /// When the chain is due next: `None` when nothing waits or the chain is held. Computed from the
     /// jobs and the pace, never from memory.
+    ///
+    /// A FAILED job is due at its next retry; PENDING, PROCESSING (whose message is open) and FAILED
+    /// without a next retry at the beginning of time ([`Timestamp::MIN`]). Of the records never sent only
+    /// the first counts, the others wait behind it. The chain is due at the soonest of these, but not
+    /// before its slot opens, unless the run from the front has [`FULL_MESSAGE`] records.
     async fn due(&self, chain: ChainId) -> Result<Option<Timestamp>, LedgerError>;
 
-    /// Chains that are due some time, soonest first, after an earlier page's last.
+    /// Chains that are due some time, in the order of their identifiers, after an earlier page's last.
     async fn due_chains(
         &self,
         after: Option<ChainId>,

@@ -19,11 +19,9 @@ use crate::job::{JobState, Progress, Standing};
 /// The most records of one message; as many waiting records open a slot early.
 pub const FULL_MESSAGE: u32 = 1000;
 
-/// Where a job stands in the order of work.
+/// Where an unfinished job stands in the order of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Final: nothing is to be done.
-    Over,
     /// Never sent, and part of the run from the front.
     First,
     /// Never sent, and the run from the front ends before it.
@@ -33,12 +31,15 @@ pub(super) enum Turn {
 }
 
 impl Turn {
-    pub(super) fn of(progress: &Progress) -> Self {
+    /// `None` for a final job.
+    pub(super) fn of(progress: &Progress) -> Option<Self> {
         match progress.state {
-            JobState::Succeeded | JobState::Dead => Self::Over,
-            _ if progress.sent => Self::Again,
-            JobState::Pending | JobState::Failed if progress.standing == Standing::Waiting => Self::First,
-            _ => Self::Barrier,
+            JobState::Succeeded | JobState::Dead => None,
+            _ if progress.sent => Some(Self::Again),
+            JobState::Pending | JobState::Failed if progress.standing == Standing::Waiting => {
+                Some(Self::First)
+            }
+            _ => Some(Self::Barrier),
         }
     }
 }
@@ -54,7 +55,7 @@ pub(super) fn own_time(progress: &Progress) -> Option<Timestamp> {
 
 /// Whether the job belongs to [`Selection::Retry`](super::Selection::Retry).
 pub(super) fn is_retry(progress: &Progress, due: Timestamp) -> bool {
-    Turn::of(progress) == Turn::Again
+    Turn::of(progress) == Some(Turn::Again)
         && progress.standing != Standing::InDoubt
         && progress.state != JobState::Processing
         && own_time(progress).is_some_and(|own| own <= due)

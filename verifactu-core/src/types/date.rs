@@ -74,14 +74,12 @@ impl Date {
 
     /// Writes `DD-MM-YYYY` at the end of a buffer.
     pub fn write_to(self, out: &mut Vec<u8>) {
-        let two = |value: i8| [b'0' + (value / 10) as u8, b'0' + (value % 10) as u8];
-        let year = self.0.year();
-        out.extend_from_slice(&two(self.0.day()));
-        out.push(b'-');
-        out.extend_from_slice(&two(self.0.month()));
-        out.push(b'-');
-        out.extend_from_slice(&two((year / 100) as i8));
-        out.extend_from_slice(&two((year % 100) as i8));
+        let two = |value: i16| [b'0' + (value / 10) as u8, b'0' + (value % 10) as u8];
+        let [d, e] = two(self.0.day().into());
+        let [m, n] = two(self.0.month().into());
+        let [c, i] = two(self.0.year() / 100);
+        let [x, y] = two(self.0.year() % 100);
+        out.extend_from_slice(&[d, e, b'-', m, n, b'-', c, i, x, y]);
     }
 }
 

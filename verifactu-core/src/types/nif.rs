@@ -71,6 +71,12 @@ impl Nif {
         Ok(Self(bytes))
     }
 
+    /// The nine characters, in ASCII.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 9] {
+        &self.0
+    }
+
     /// The nine characters.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -1,7 +1,7 @@
 //! The authority's published rules, as data.
 //!
 //! What can be known before a record is sent is checked before it is sent: a rejection costs the
-//! issuer a correction, and a record can never be taken back. The rules are rows of [`RULES`], each
+//! issuer a correction, and a record can never be taken back. The rules are [rows of data](rules), each
 //! with the code the authority answers when it is broken, the dates between which it holds, and a
 //! function that finds where a statement breaks it. [`validate`] returns every finding, not the first.
 //!
@@ -9,61 +9,31 @@
 //! open takes its lenient reading. What needs the census, a register or the authority's own records
 //! is not here. Source: "Validaciones y errores" (Val) 1.2.2 and the code list of 2026-07-30.
 //!
-//! To add a rule, write its function beside its like and one row in the table.
+//! To add a rule, write its function beside its like and one row at the top of the same file.
 
+mod blocks;
 mod cancellation;
-mod invoice;
+mod dates;
 mod lexical;
 mod lines;
 mod parties;
 mod path;
+mod rates;
 mod regimes;
-mod table;
+mod rule;
+mod totals;
 mod vat_number;
 
 pub use lexical::{lexical_code, number_code};
 pub use path::{Field, Path, Step};
-pub use table::RULES;
+pub use rule::{Level, Rule};
 
-use jiff::civil;
+use rule::Check;
 
 use crate::{
-    record::{BreakdownLine, Cancellation, ComputerSystem, Invoice, Party, Statement},
+    record::{BreakdownLine, Party, Statement},
     types::Date,
 };
-
-/// A rule of the authority, or of the specification of the service.
-#[derive(Debug)]
-pub struct Rule {
-    /// Its name in settings and logs: the code where there is one.
-    pub id: &'static str,
-    /// The code the authority answers when it is broken.
-    pub code: Option<u16>,
-    /// What the authority does with a record that breaks it.
-    pub level: Level,
-    /// What it asks, in Spanish.
-    pub text_es: &'static str,
-    /// What it asks, in English.
-    pub text_en: &'static str,
-    /// First day on which it holds; absent: since the service exists.
-    pub valid_from: Option<civil::Date>,
-    /// Last day on which it holds; absent: until further notice.
-    pub valid_to: Option<civil::Date>,
-    /// Where it is published.
-    pub source: &'static str,
-    check: Check,
-}
-
-/// What the authority does with a record that breaks a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Accepts it with errors.
-    Admitted,
-    /// Rejects the record.
-    Record,
-    /// Refuses the whole submission.
-    Submission,
-}
 
 /// A place where a statement breaks a rule.
 #[derive(Clone, Debug)]
@@ -81,30 +51,6 @@ pub struct Finding {
 pub struct Context {
     /// The present day in peninsular Spain.
     pub today: Date,
-}
-
-/// The function of a rule, by what it looks at.
-#[derive(Clone, Copy)]
-enum Check {
-    Invoice(fn(&Invoice, &Context, &mut Report<'_>)),
-    /// A breakdown line by itself.
-    Line(fn(&BreakdownLine, &mut Report<'_>)),
-    /// A breakdown line as a part of its invoice.
-    LineOf(fn(&Invoice, &BreakdownLine, &mut Report<'_>)),
-    Party(fn(&Party, &Role, &mut Report<'_>)),
-    Cancellation(fn(&Cancellation, &mut Report<'_>)),
-}
-
-impl std::fmt::Debug for Check {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Invoice(_) => "Invoice",
-            Self::Line(_) => "Line",
-            Self::LineOf(_) => "LineOf",
-            Self::Party(_) => "Party",
-            Self::Cancellation(_) => "Cancellation",
-        })
-    }
 }
 
 /// The part in which somebody is named.
@@ -146,26 +92,23 @@ impl Report<'_> {
     }
 }
 
-impl Rule {
-    /// Whether it holds on a day.
-    #[must_use]
-    pub fn is_in_force(&self, day: Date) -> bool {
-        self.valid_from.is_none_or(|from| from <= day.civil())
-            && self.valid_to.is_none_or(|to| day.civil() <= to)
-    }
-
-    /// Whether an operator may turn its findings into warnings. The rules that the specification of
-    /// the service itself lists may not.
-    #[must_use]
-    pub fn is_demotable(&self) -> bool {
-        !matches!(
-            self.id,
-            "1195" | "1196" | "1198" | "1208" | "1237" | "1238" | "1281" | "1284" | "regime_missing"
-        )
-    }
+/// Every rule that can be checked before a record is sent, in the order of the findings.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    [
+        lines::RULES,
+        rates::RULES,
+        regimes::RULES,
+        dates::RULES,
+        blocks::RULES,
+        parties::RULES,
+        cancellation::RULES,
+        totals::RULES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
-/// Everything that is wrong with a statement, in the order of the table.
+/// Everything that is wrong with a statement, in the order of the rules.
 #[must_use]
 pub fn validate(statement: &Statement, context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -227,14 +170,14 @@ pub fn validate_line(line: &BreakdownLine, index: usize, context: &Context) -> V
     findings
 }
 
-/// Everything that is wrong with a computer system.
+/// Everything that is wrong with the producer of a computer system.
 #[must_use]
-pub fn validate_system(system: &ComputerSystem, context: &Context) -> Vec<Finding> {
+pub fn validate_producer(producer: &Party, context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in in_force(context) {
         if let Check::Party(check) = rule.check {
             let base = Path::from(Field::System);
-            check(&system.producer, &Role::Producer, &mut Report { rule, base, findings: &mut findings });
+            check(producer, &Role::Producer, &mut Report { rule, base, findings: &mut findings });
         }
     }
     findings
@@ -242,5 +185,5 @@ pub fn validate_system(system: &ComputerSystem, context: &Context) -> Vec<Findin
 
 fn in_force(context: &Context) -> impl Iterator<Item = &'static Rule> {
     let today = context.today;
-    RULES.iter().filter(move |rule| rule.is_in_force(today))
+    rules().filter(move |rule| rule.is_in_force(today))
 }

@@ -366,6 +366,10 @@ impl<'a> Reader<'a> {
             if self.scopes.len() >= MAX_ATTRIBUTES {
                 return Err(ReadError::Size);
             }
+            // Only the default can be taken back (Namespaces in XML 1.0, 2.2).
+            if uri.is_empty() && !prefix.is_empty() {
+                return Err(ReadError::Prefix);
+            }
             self.scopes.push(Scope { depth: self.depth, prefix: prefix.into(), ns: Ns::of(&uri) });
         }
         Ok(())

@@ -66,9 +66,9 @@ async fn route(authority: &Authority, request: Request<Incoming>) -> Result<Resp
         (Method::POST, "/pki/pkcs12") => {
             let holder = read::<HolderRequest>(request).await?.into_holder()?;
             let pki = authority.pki.clone();
-            let issued = tokio::task::spawn_blocking(move || pki.issue(&holder)).await;
-            let issued = issued.map_err(|_| SandboxError::Interrupted)??;
-            Ok(file("application/x-pkcs12", issued.pkcs12().to_vec()))
+            let issued = tokio::task::spawn_blocking(move || pki.issue(&holder)?.pkcs12()).await;
+            let pkcs12 = issued.map_err(|_| SandboxError::Interrupted)??;
+            Ok(file("application/x-pkcs12", pkcs12.to_vec()))
         }
         _ => Ok(status(StatusCode::NOT_FOUND)),
     }

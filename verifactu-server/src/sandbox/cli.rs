@@ -152,7 +152,7 @@ impl PkiArgs {
             holder = holder.with_ec_key();
         }
         let issued = Pki::open(&self.data.join("pki"))?.issue(&holder)?;
-        write_whole(&self.out, issued.pkcs12(), Privacy::Private)?;
+        write_whole(&self.out, &issued.pkcs12()?, Privacy::Private)?;
         if let Some(path) = self.pem {
             let pem = Zeroizing::new(format!("{}{}", issued.certificate_pem(), issued.key_pem()));
             write_whole(&path, pem.as_bytes(), Privacy::Private)?;

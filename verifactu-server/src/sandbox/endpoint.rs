@@ -21,7 +21,7 @@ const FAULT_HEADER: &str = "x-sandbox-fault";
 const NO_CERTIFICATE: HeaderValue =
     HeaderValue::from_static("https://sede.agenciatributaria.gob.es/Sede/errores/erro4033.html");
 const HTML: &str = "<!DOCTYPE html><html lang=\"es\"><head><title>Agencia Tributaria</title></head>\
-    <body><p>No se detecta certificado electr\u{f3}nico</p></body></html>";
+    <body><p>Servicio temporalmente no disponible</p></body></html>";
 
 type Answered = Result<Response<AnswerBody>, Cut>;
 

@@ -1,1 +1,206 @@
-//! The embedded ledger.
+//! The embedded ledger: one SQLite file, for one writing process.
+//!
+//! Appends are on stable storage when they return (write-ahead log, `synchronous=FULL`); those that
+//! arrive together share one flush. Reading goes on beside writing. Nothing is kept in memory between
+//! calls, so what the file says is the truth, also after a crash or a restored copy; the file can be
+//! inspected and copied with SQLite's own tools while the service runs.
+//!
+//! Work of an engine (due chains, waiting records) is found through indexes that hold unfinished jobs
+//! only, so its cost does not grow with the ledger.
+
+mod accounts;
+mod append;
+mod column;
+mod error;
+mod reader;
+mod row;
+mod schema;
+mod settle;
+mod work;
+mod writer;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::{
+    job::{JobKind, Progress},
+    record::InvoiceId,
+    types::{ChainId, Environment, JobId, RecordId, TenantId},
+};
+
+use self::{error::StoreError, reader::Readers, writer::Writer};
+use super::{
+    Append, Appended, Attempt, ChainState, Claim, Fenced, HoldReason, Lease, Ledger, LedgerError, NewMessage,
+    RecordRow, Selection, Settlement, Submission,
+};
+
+/// Memory for pages, in SQLite's spelling: a negative number counts KiB.
+const WRITER_CACHE_KIB: i64 = -65_536;
+const READER_CACHE_KIB: i64 = -16_384;
+/// The write-ahead log is cut back to this after it has grown.
+const JOURNAL_LIMIT_BYTES: i64 = 64 << 20;
+/// Prepared statements kept per connection; more than there are.
+const STATEMENTS: usize = 96;
+
+/// A ledger in one file.
+///
+/// Dropping it finishes what waits, and blocks until the writing thread has ended.
+///
+/// ```
+/// use verifactu_core::{ledger::{Ledger, sqlite::{SqliteLedger, SqliteOptions}}, types::Environment};
+/// # async fn example() -> Result<(), verifactu_core::ledger::LedgerError> {
+/// let ledger = SqliteLedger::open("ledger.db", Environment::Sandbox, &SqliteOptions::default())?;
+/// ledger.probe().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct SqliteLedger {
+    writer: Writer,
+    readers: Arc<Readers>,
+}
+
+/// How a [`SqliteLedger`] uses its file.
+#[derive(Clone, Debug)]
+pub struct SqliteOptions {
+    /// The most connections that read at the same time.
+    pub readers: usize,
+    /// How long a call waits while another program holds the file locked.
+    pub busy_timeout: Duration,
+    /// The most pages of 4 KiB that the file may have; `None` for as many as the disk has room for.
+    pub max_pages: Option<u32>,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self { readers: 4, busy_timeout: Duration::from_secs(5), max_pages: None }
+    }
+}
+
+impl SqliteLedger {
+    /// Opens the file, or creates it with the stamp of the environment. Blocks for some milliseconds,
+    /// whatever the size of the ledger, unless a newer schema has to be applied.
+    ///
+    /// # Errors
+    /// `Unavailable` when another process writes to the ledger or the file is out of reach,
+    /// `Incompatible` when it belongs to another environment, was written by a newer version or is no
+    /// ledger, `Corrupt` when it is no database.
+    pub fn open(
+        path: impl AsRef<Path>,
+        environment: Environment,
+        options: &SqliteOptions,
+    ) -> Result<Self, LedgerError> {
+        let path = path.as_ref();
+        let (connection, lock) = schema::open(path, environment, options)?;
+        let writer = Writer::start(connection, lock)
+            .map_err(|error| LedgerError::new(super::LedgerErrorKind::Unavailable, error))?;
+        Ok(Self { writer, readers: Readers::new(path.to_owned(), options.busy_timeout, options.readers) })
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, LedgerError> {
+        self.writer.write(work).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, LedgerError> {
+        self.readers.read(work).await
+    }
+}
+
+#[async_trait]
+impl Ledger for SqliteLedger {
+    async fn append(&self, append: Append) -> Result<Appended, LedgerError> {
+        self.write(move |store| append::append(store, append)).await
+    }
+
+    async fn replay(
+        &self,
+        tenant: &TenantId,
+        kind: JobKind,
+        key: &str,
+    ) -> Result<Option<([u8; 32], Submission)>, LedgerError> {
+        let (tenant, key) = (tenant.clone(), key.to_owned());
+        self.read(move |store| append::replay(store, &tenant, kind, &key)).await
+    }
+
+    async fn job(&self, tenant: &TenantId, job: JobId) -> Result<Option<Submission>, LedgerError> {
+        let tenant = tenant.clone();
+        self.read(move |store| row::job(store, job, &tenant)).await
+    }
+
+    async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError> {
+        self.write(move |store| work::claim(store, chain)).await
+    }
+
+    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError> {
+        self.read(move |store| work::select(store, lease.chain, selection)).await
+    }
+
+    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<Submission>, LedgerError> {
+        let records = records.to_owned();
+        self.read(move |store| work::overtaken(store, lease.chain, &records)).await
+    }
+
+    async fn history(&self, tenant: &TenantId, invoice: &InvoiceId) -> Result<Vec<Submission>, LedgerError> {
+        let (tenant, invoice) = (tenant.clone(), invoice.clone());
+        self.read(move |store| row::history(store, &tenant, &invoice)).await
+    }
+
+    async fn open_message(&self, lease: Lease, message: NewMessage) -> Result<Fenced, LedgerError> {
+        self.write(move |store| settle::open_message(store, lease, &message)).await
+    }
+
+    async fn settle(&self, lease: Lease, settlement: Settlement) -> Result<Fenced, LedgerError> {
+        self.write(move |store| settle::settle(store, lease, &settlement)).await
+    }
+
+    async fn due(&self, chain: ChainId) -> Result<Option<Timestamp>, LedgerError> {
+        self.read(move |store| work::due(store, chain)).await
+    }
+
+    async fn due_chains(
+        &self,
+        after: Option<ChainId>,
+        limit: u32,
+    ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError> {
+        self.read(move |store| work::due_chains(store, after, limit)).await
+    }
+
+    async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {
+        let tenant = tenant.clone();
+        self.write(move |store| settle::release(store, &tenant, reason)).await
+    }
+
+    async fn revise(&self, job: JobId, seen: &Progress, next: &Progress) -> Result<bool, LedgerError> {
+        let (seen, next) = (seen.clone(), next.clone());
+        self.write(move |store| settle::revise(store, job, &seen, &next)).await
+    }
+
+    async fn chains(&self, tenant: &TenantId) -> Result<Vec<ChainState>, LedgerError> {
+        let tenant = tenant.clone();
+        self.read(move |store| row::chains(store, &tenant)).await
+    }
+
+    async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError> {
+        self.read(move |store| row::records(store, chain, from, limit)).await
+    }
+
+    async fn attempts(&self, job: JobId) -> Result<Vec<Attempt>, LedgerError> {
+        self.read(move |store| row::attempts(store, job)).await
+    }
+
+    async fn probe(&self) -> Result<(), LedgerError> {
+        self.write(|store| {
+            store.prepare_cached("UPDATE ledger SET probes = probes + 1")?.execute([])?;
+            Ok(())
+        })
+        .await
+    }
+}

@@ -21,6 +21,7 @@ use rcgen::{
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
 pub use self::holder::{DEFAULT_PASSPHRASE, Holder, HolderKind, KeyKind};
@@ -57,17 +58,7 @@ impl Pki {
     /// When the directory cannot be read or written, or holds a key that is none.
     pub fn open(directory: &Path) -> Result<Self, SandboxError> {
         fs::create_dir_all(directory).map_err(SandboxError::file(directory))?;
-        let key_path = directory.join(CA_KEY_FILE);
-        let key = match fs::read_to_string(&key_path).map(Zeroizing::new) {
-            Ok(pem) => KeyPair::from_pem(&pem)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-                let pem = Zeroizing::new(key.serialize_pem());
-                write_whole(&key_path, pem.as_bytes(), Privacy::Private)?;
-                key
-            }
-            Err(error) => return Err(SandboxError::file(key_path)(error)),
-        };
+        let key = ca_key(&directory.join(CA_KEY_FILE))?;
         let path = directory.join(CA_FILE);
         let pem = match fs::read_to_string(&path) {
             Ok(pem) => pem,
@@ -121,7 +112,7 @@ impl Pki {
             KeyKind::P256 => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?,
         };
         let certificate = holder.params()?.signed_by(&key, &self.0.issuer)?;
-        Issued::new(holder, &certificate, key, &self.0.certificate)
+        Ok(Issued::new(holder, &certificate, key, &self.0.certificate))
     }
 
     /// The server's identity for this computer and the further host names given.
@@ -154,50 +145,48 @@ impl fmt::Debug for Pki {
 /// A certificate with its key: as PKCS#12 for products that upload one, as PEM for every other
 /// tool, as DER for a TLS library.
 pub struct Issued {
-    pkcs12: Zeroizing<Vec<u8>>,
     chain: Vec<CertificateDer<'static>>,
     certificate_pem: String,
     key_pem: Zeroizing<String>,
     key: Zeroizing<Vec<u8>>,
+    name: String,
+    passphrase: Zeroizing<String>,
 }
 
 impl Issued {
-    fn new(
-        holder: &Holder,
-        certificate: &Certificate,
-        key: KeyPair,
-        ca: &CertificateDer<'static>,
-    ) -> Result<Self, SandboxError> {
-        let chain = vec![certificate.der().clone(), ca.clone()];
-        let pkcs8 = Zeroizing::new(key.serialize_der());
-        let certificates = chain
+    fn new(holder: &Holder, certificate: &Certificate, key: KeyPair, ca: &CertificateDer<'static>) -> Self {
+        Self {
+            chain: vec![certificate.der().clone(), ca.clone()],
+            certificate_pem: certificate.pem(),
+            key_pem: Zeroizing::new(key.serialize_pem()),
+            key: Zeroizing::new(key.serialize_der()),
+            name: holder.common_name(),
+            passphrase: holder.passphrase.clone(),
+        }
+    }
+
+    /// A PKCS#12 file (AES-256, HMAC-SHA-256) under the holder's passphrase, with the CA in its
+    /// chain. Encrypted anew at every call, slowly as the format wants it.
+    ///
+    /// # Errors
+    ///
+    /// When the key derivation or the encoding fails.
+    pub fn pkcs12(&self) -> Result<Zeroizing<Vec<u8>>, SandboxError> {
+        let certificates = self
+            .chain
             .iter()
             .map(|der| p12_keystore::Certificate::from_der(der))
             .collect::<Result<Vec<_>, _>>()?;
-        let entry = PrivateKeyChain::new(
-            certificate.der()[..20].to_vec(),
-            p12_keystore::PrivateKey::from_der(&pkcs8)?,
-            certificates,
-        );
+        let key = p12_keystore::PrivateKey::from_der(&self.key)?;
+        let entry = PrivateKeyChain::new(vec![1], key, certificates);
         let mut store = KeyStore::new();
-        store.add_entry(&holder.common_name(), KeyStoreEntry::PrivateKeyChain(entry));
-        let pkcs12 = store
-            .writer(&holder.passphrase)
+        store.add_entry(&self.name, KeyStoreEntry::PrivateKeyChain(entry));
+        let file = store
+            .writer(&self.passphrase)
             .encryption_algorithm(EncryptionAlgorithm::PbeWithHmacSha256AndAes256)
             .mac_algorithm(MacAlgorithm::HmacSha256)
             .write()?;
-        Ok(Self {
-            pkcs12: Zeroizing::new(pkcs12),
-            chain,
-            certificate_pem: certificate.pem(),
-            key_pem: Zeroizing::new(key.serialize_pem()),
-            key: pkcs8,
-        })
-    }
-
-    /// The PKCS#12 file (AES-256, HMAC-SHA-256), with the CA in its chain.
-    pub fn pkcs12(&self) -> &[u8] {
-        &self.pkcs12
+        Ok(Zeroizing::new(file))
     }
 
     /// The holder's certificate alone.
@@ -242,6 +231,26 @@ fn ca_params() -> CertificateParams {
     params
 }
 
+/// The key in the file, made if there is none. Of two processes that make it at once, one writes
+/// the file and both use what it holds.
+fn ca_key(path: &Path) -> Result<KeyPair, SandboxError> {
+    let read = || fs::read_to_string(path).map(Zeroizing::new);
+    let pem = match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+            let pem = Zeroizing::new(key.serialize_pem());
+            written_beside(path, pem.as_bytes(), Privacy::Private)
+                .and_then(|file| match file.persist_noclobber(path) {
+                    Err(lost) if lost.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                    outcome => Ok(outcome.map(drop)?),
+                })
+                .and_then(|()| read())
+        }
+        outcome => outcome,
+    };
+    Ok(KeyPair::from_pem(&pem.map_err(SandboxError::file(path))?)?)
+}
+
 /// Who may read a file of the sandbox.
 #[derive(Clone, Copy)]
 pub(crate) enum Privacy {
@@ -253,22 +262,32 @@ pub(crate) enum Privacy {
 
 /// Writes beside the file and renames, so that a reader sees the whole content or none.
 pub(crate) fn write_whole(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), SandboxError> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".new");
-    let write = || -> io::Result<()> {
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        if matches!(privacy, Privacy::Private) {
-            use std::os::unix::fs::OpenOptionsExt;
-            options.mode(0o600);
-        }
-        #[cfg(not(unix))]
-        let _ = privacy;
-        let mut file = options.open(&temporary)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
+    let written = written_beside(path, content, privacy);
+    let replaced = written.and_then(|file| Ok(file.persist(path).map(drop)?));
+    replaced.map_err(SandboxError::file(path))
+}
+
+/// A file in the same directory, with its content on the disk.
+fn written_beside(path: &Path, content: &[u8], privacy: Privacy) -> io::Result<NamedTempFile> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     };
-    write().map_err(SandboxError::file(path))
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    let permissions = {
+        use std::os::unix::fs::PermissionsExt;
+        fs::Permissions::from_mode(match privacy {
+            Privacy::Private => 0o600,
+            Privacy::Public => 0o644,
+        })
+    };
+    #[cfg(unix)]
+    builder.permissions(permissions);
+    #[cfg(not(unix))]
+    let _ = privacy;
+    let mut file = builder.tempfile_in(directory)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    Ok(file)
 }

@@ -2,6 +2,9 @@
 //! backends are compared with, and serves tests and programs that keep nothing. What no method reads
 //! back (the bytes of messages and answers) it does not keep.
 
+mod accounts;
+mod append;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -12,15 +15,14 @@ use jiff::Timestamp;
 
 use crate::{
     job::{JobKind, Progress},
-    record::{InvoiceId, RecordKind, SystemId},
+    record::{InvoiceId, SystemId},
     types::{ChainId, JobId, MessageId, Nif, RecordId, TenantId},
 };
 
 use super::{
-    Accounts, ApiKey, Append, Appended, Attempt, AuditEntry, ChainKey, ChainSelector, ChainState, Claim,
-    FULL_MESSAGE, Fenced, Head, HoldReason, Installation, JobRow, JobUpdate, Lease, Ledger, LedgerError,
-    LedgerErrorKind, NewMessage, OpenMessage, Place, PriorRecord, RecordRow, SealedCertificate, Selection,
-    Settlement, Submission, Tenant, WorkItem,
+    ApiKey, Append, Appended, Attempt, AuditEntry, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced,
+    HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, NewMessage, OpenMessage,
+    RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant,
     schedule::{self, Turn},
 };
 
@@ -125,26 +127,28 @@ impl Ledger for MemoryLedger {
         Ok(Some(Claim { lease, state: chain_state, open: open.collect() }))
     }
 
-    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<WorkItem>, LedgerError> {
+    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError> {
         let state = self.lock();
         let Some(chain) = state.chains.get(&lease.chain) else { return Ok(Vec::new()) };
         let unfinished = chain.unfinished.iter().map(|place| &state.entries[chain.entries[*place]]);
-        let progress = |entry: &&Entry| entry.job.progress.clone();
         Ok(match selection {
-            Selection::First { limit } => state.run(chain).take(limit as usize).map(Entry::item).collect(),
+            Selection::First { limit } => {
+                state.run(chain).take(limit as usize).map(Entry::submission).collect()
+            }
             Selection::Retry { due, limit } => unfinished
-                .filter(|entry| schedule::is_retry(&progress(entry), due))
+                .filter(|entry| schedule::is_retry(&entry.job.progress, due))
                 .take(limit as usize)
-                .map(Entry::item)
+                .map(Entry::submission)
                 .collect(),
             Selection::Doubtful { due } => unfinished
-                .filter(|entry| schedule::is_doubtful(&progress(entry), due))
-                .map(Entry::item)
+                .filter(|entry| schedule::is_doubtful(&entry.job.progress, due))
+                .take(FULL_MESSAGE as usize)
+                .map(Entry::submission)
                 .collect(),
         })
     }
 
-    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<WorkItem>, LedgerError> {
+    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<Submission>, LedgerError> {
         let state = self.lock();
         let given = records.iter().filter_map(|record| state.records.get(record));
         let given: Vec<&RecordRow> = given.map(|index| &state.entries[*index].record).collect();
@@ -158,7 +162,7 @@ impl Ledger for MemoryLedger {
                         && later.position > entry.record.position
                 })
         });
-        Ok(overtaken.map(Entry::item).collect())
+        Ok(overtaken.map(Entry::submission).collect())
     }
 
     async fn history(&self, tenant: &TenantId, invoice: &InvoiceId) -> Result<Vec<Submission>, LedgerError> {
@@ -285,171 +289,18 @@ impl Ledger for MemoryLedger {
 }
 
 impl State {
-    fn append(&mut self, append: Append) -> Result<Appended, LedgerError> {
-        let tenant = &append.chain.tenant;
-        let idempotency = (tenant.clone(), append.kind, append.idempotency.key.clone());
-        if let Some((fingerprint, index)) = self.idempotency.get(&idempotency) {
-            let submission = Box::new(self.entries[*index].submission());
-            return Ok(Appended::Replay { fingerprint: *fingerprint, submission });
-        }
-        let invoice = (tenant.clone(), append.invoice.clone());
-        let earlier: Vec<&Entry> =
-            self.invoices.get(&invoice).into_iter().flatten().map(|index| &self.entries[*index]).collect();
-        if !append.repeats_invoice
-            && let Some(last) = earlier.last()
-        {
-            let alta = earlier.iter().rfind(|entry| entry.record.kind == RecordKind::Invoice);
-            return Ok(Appended::AlreadySubmitted(alta.unwrap_or(last).job.id));
-        }
-        let usage = append.counted_quota().map(|quota| (tenant.clone(), quota.month.clone()));
-        if let Some(usage) = &usage {
-            let used = self.usage.get(usage).copied().unwrap_or_default();
-            if append.counted_quota().and_then(|quota| quota.limit).is_some_and(|limit| used >= limit) {
-                return Ok(Appended::QuotaReached { used });
-            }
-        }
-        let (key, known) = self.resolve(&append.chain)?;
-        let others = self
-            .chains
-            .values()
-            .any(|chain| chain.state.key.tenant == *tenant && Some(chain.state.id) != known);
-        let place = Place {
-            key,
-            head: known.and_then(|id| self.head(id)),
-            several_chains: others,
-            history: earlier
-                .iter()
-                .map(|entry| PriorRecord {
-                    job: entry.job.id,
-                    kind: entry.record.kind,
-                    standing: entry.job.progress.standing,
-                })
-                .collect(),
-        };
-        let sealed = match (append.seal)(&place) {
-            Ok(sealed) => sealed,
-            Err(refusal) => return Ok(Appended::Refused(refusal)),
-        };
-        place
-            .check(append.kind, &append.invoice, &sealed)
-            .map_err(|misfit| LedgerError::new(LedgerErrorKind::Corrupt, misfit))?;
-
-        if self.jobs.contains_key(&append.job) || self.records.contains_key(&append.record) {
-            return Err(LedgerError::new(LedgerErrorKind::Corrupt, "an identifier was given twice"));
-        }
-        let chain_id = known.unwrap_or(ChainId(append.record.0));
-        let record = RecordRow::sealed(append.record, chain_id, &place, sealed);
-        if known.is_none() {
-            self.create_chain(chain_id, &append, &place.key);
-        }
-        let index = self.entries.len();
-        if let Some(chain) = self.chains.get_mut(&chain_id) {
-            chain.unfinished.insert(chain.entries.len());
-            chain.entries.push(index);
-            chain.state.length = record.position;
-            chain.state.last_huella = Some(record.huella);
-            chain.state.last_number = Some(record.invoice.number.clone());
-            chain.state.pending += 1;
-            chain.state.updated_at = append.at;
-        }
-        let job = JobRow {
-            id: append.job,
-            tenant: tenant.clone(),
-            kind: append.kind,
-            request: append.request,
-            progress: Progress::new(),
-            created_at: append.at,
-            updated_at: append.at,
-        };
-        self.jobs.insert(job.id, index);
-        self.records.insert(record.id, index);
-        self.idempotency.insert(idempotency, (append.idempotency.fingerprint, index));
-        self.invoices.entry(invoice).or_default().push(index);
-        if let Some(usage) = usage {
-            *self.usage.entry(usage).or_default() += 1;
-        }
-        self.entries.push(Entry { job, record, attempts: Vec::new() });
-        let due = self.chains.get(&chain_id).and_then(|chain| self.due(chain));
-        let submission = Box::new(self.entries[index].submission());
-        Ok(Appended::New { submission, due: due.map(|due| due.max(append.at)) })
-    }
-
-    /// The key of the chain that is meant, and the chain if it exists.
-    fn resolve(&self, selector: &ChainSelector) -> Result<(ChainKey, Option<ChainId>), LedgerError> {
-        let key = |installation: &crate::types::Text<100>| ChainKey {
-            tenant: selector.tenant.clone(),
-            issuer: selector.issuer,
-            producer: selector.producer.clone(),
-            system: selector.system,
-            installation: installation.clone(),
-        };
-        match &selector.installation {
-            Installation::Named(installation) => {
-                let key = key(installation);
-                let known = self.keys.get(&key).copied();
-                Ok((key, known))
-            }
-            Installation::Minted(installation) => {
-                let known = self.minted.get(&minted_key(selector)).and_then(|id| self.chains.get(id));
-                if let Some(chain) = known {
-                    return Ok((chain.state.key.clone(), Some(chain.state.id)));
-                }
-                let key = key(installation);
-                if self.keys.contains_key(&key) {
-                    return Err(LedgerError::new(LedgerErrorKind::Corrupt, "the new installation is taken"));
-                }
-                Ok((key, None))
-            }
-        }
-    }
-
-    fn create_chain(&mut self, id: ChainId, append: &Append, key: &ChainKey) {
-        let state = ChainState {
-            id,
-            key: key.clone(),
-            length: 0,
-            last_huella: None,
-            last_number: None,
-            pending: 0,
-            next_slot_at: None,
-            wait_seconds: None,
-            last_slot: None,
-            unreachable_count: 0,
-            hold: None,
-            updated_at: append.at,
-        };
-        let chain =
-            Chain { state, epoch: 0, entries: Vec::new(), unfinished: BTreeSet::new(), open: Vec::new() };
-        self.chains.insert(id, chain);
-        self.keys.insert(key.clone(), id);
-        if matches!(append.chain.installation, Installation::Minted(_)) {
-            self.minted.insert(minted_key(&append.chain), id);
-        }
-    }
-
-    fn head(&self, chain: ChainId) -> Option<Head> {
-        let last = self.chains.get(&chain)?.entries.last()?;
-        let record = &self.entries[*last].record;
-        Some(Head {
-            position: record.position,
-            invoice: record.invoice.clone(),
-            huella: record.huella,
-            generated_at: record.generated_at.clone(),
-        })
-    }
-
     fn holds(&self, lease: Lease) -> bool {
         self.chains.get(&lease.chain).is_some_and(|chain| chain.epoch == lease.epoch)
     }
 
     /// The run from the front of the chain.
     fn run<'a>(&'a self, chain: &'a Chain) -> impl Iterator<Item = &'a Entry> {
-        self.never_sent(chain).take_while(|entry| Turn::of(&entry.job.progress) == Turn::First)
+        self.never_sent(chain).take_while(|entry| Turn::of(&entry.job.progress) == Some(Turn::First))
     }
 
     fn never_sent<'a>(&'a self, chain: &'a Chain) -> impl Iterator<Item = &'a Entry> {
         let unfinished = chain.unfinished.iter().map(|place| &self.entries[chain.entries[*place]]);
-        unfinished.filter(|entry| matches!(Turn::of(&entry.job.progress), Turn::First | Turn::Barrier))
+        unfinished.filter(|entry| matches!(Turn::of(&entry.job.progress), Some(Turn::First | Turn::Barrier)))
     }
 
     fn due(&self, chain: &Chain) -> Option<Timestamp> {
@@ -458,7 +309,7 @@ impl State {
         }
         let front = self.never_sent(chain).next();
         let again = chain.unfinished.iter().map(|place| &self.entries[chain.entries[*place]]);
-        let again = again.filter(|entry| Turn::of(&entry.job.progress) == Turn::Again);
+        let again = again.filter(|entry| Turn::of(&entry.job.progress) == Some(Turn::Again));
         let soonest =
             front.into_iter().chain(again).filter_map(|entry| schedule::own_time(&entry.job.progress));
         Some(schedule::chain_due(soonest.min()?, chain.state.next_slot_at, || {
@@ -466,10 +317,10 @@ impl State {
         }))
     }
 
-    fn items(&self, records: impl Iterator<Item = RecordId>) -> Vec<WorkItem> {
+    fn items(&self, records: impl Iterator<Item = RecordId>) -> Vec<Submission> {
         records
             .filter_map(|record| self.records.get(&record))
-            .map(|index| self.entries[*index].item())
+            .map(|index| self.entries[*index].submission())
             .collect()
     }
 
@@ -513,64 +364,9 @@ impl Entry {
     fn submission(&self) -> Submission {
         Submission { job: self.job.clone(), record: self.record.clone() }
     }
-
-    fn item(&self) -> WorkItem {
-        WorkItem { job: self.job.clone(), record: self.record.clone() }
-    }
-}
-
-fn minted_key(selector: &ChainSelector) -> (TenantId, Nif, String, SystemId) {
-    (selector.tenant.clone(), selector.issuer, selector.producer.clone(), selector.system)
 }
 
 /// A worker named something that its chain does not have; nothing was written.
 fn unknown(what: &'static str) -> LedgerError {
     LedgerError::new(LedgerErrorKind::Corrupt, format!("the chain has no such {what}"))
-}
-
-#[async_trait]
-impl Accounts for MemoryLedger {
-    async fn create_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
-        let mut state = self.lock();
-        if state.tenants.contains_key(&tenant.id) {
-            return Ok(false);
-        }
-        state.tenants.insert(tenant.id.clone(), tenant.clone());
-        Ok(true)
-    }
-
-    async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, LedgerError> {
-        Ok(self.lock().tenants.get(id).cloned())
-    }
-
-    async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError> {
-        let mut state = self.lock();
-        if state.api_keys.values().any(|known| known.public == key.public || known.id == key.id) {
-            return Err(LedgerError::new(LedgerErrorKind::Corrupt, "the key's public part is taken"));
-        }
-        state.api_keys.insert(key.public.clone(), key.clone());
-        Ok(())
-    }
-
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
-        Ok(self.lock().api_keys.get(public).cloned())
-    }
-
-    async fn put_certificate(&self, certificate: &SealedCertificate) -> Result<(), LedgerError> {
-        self.lock().certificates.insert(certificate.tenant.clone(), certificate.clone());
-        Ok(())
-    }
-
-    async fn certificate(&self, tenant: &TenantId) -> Result<Option<SealedCertificate>, LedgerError> {
-        Ok(self.lock().certificates.get(tenant).cloned())
-    }
-
-    async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
-        Ok(self.lock().certificates.remove(tenant).is_some())
-    }
-
-    async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {
-        self.lock().audit.push(entry.clone());
-        Ok(())
-    }
 }

@@ -1,0 +1,177 @@
+//! What the core costs, each beside the least that any program would have to do for it, measured in
+//! the same run: `cargo bench -p verifactu-tests --bench core`.
+//!
+//! The two of a pair take turns and the fastest turn of each counts, so that a busy machine slows
+//! both or neither. A ratio of 0.80 says that four fifths of our time is the floor's.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use harness::records;
+use sha2::{Digest, Sha256};
+use verifactu_core::{
+    chain,
+    record::Record,
+    types::{Nif, Text},
+    xml::{
+        answer,
+        envelope::{self, Header, SpanishParty},
+        record,
+    },
+};
+
+const BATCH: usize = 1000;
+const TIME_PER_LINE: Duration = Duration::from_secs(2);
+
+fn main() {
+    let chain = records::chain(BATCH);
+    println!("| what | ns each | per second | floor | ns each | ratio |");
+    println!("|---|--:|--:|---|--:|--:|");
+    huella(&chain);
+    one_record(&chain);
+    message(&chain);
+    answer_lines(&chain);
+}
+
+/// Floor: SHA-256 of the canonical strings, built beforehand.
+fn huella(chain: &[Record]) {
+    let strings: Vec<String> = chain
+        .iter()
+        .map(|r| chain::canonical(&r.statement, r.link.previous_huella(), &r.generated_at))
+        .collect();
+    compare(
+        ["huella of a record", "SHA-256 of the same string"],
+        || {
+            for record in chain {
+                black_box(chain::huella(
+                    &record.statement,
+                    record.link.previous_huella(),
+                    &record.generated_at,
+                ));
+            }
+        },
+        || {
+            for string in &strings {
+                black_box(Sha256::digest(string));
+            }
+        },
+    );
+}
+
+/// Floor: a copy of the same bytes.
+fn one_record(chain: &[Record]) {
+    let written: Vec<Vec<u8>> = chain.iter().map(record::to_vec).collect();
+    let (mut ours, mut floor) = (Vec::with_capacity(4096), Vec::with_capacity(4096));
+    compare(
+        ["XML of a record", "copy of the same bytes"],
+        || {
+            for record in chain {
+                ours.clear();
+                record::write(record, &mut ours);
+                black_box(&ours);
+            }
+        },
+        || {
+            for bytes in &written {
+                floor.clear();
+                floor.extend_from_slice(black_box(bytes));
+                black_box(&floor);
+            }
+        },
+    );
+}
+
+/// Floor: a copy of the whole message.
+fn message(chain: &[Record]) {
+    let issuer = SpanishParty {
+        name: Text::parse("Talleres Ebro SL").unwrap(),
+        nif: Nif::parse("B12345674").unwrap(),
+    };
+    let header = Header { issuer, representative: None, verifactu_end: None, incident: false };
+    let write = |arena: &mut Vec<u8>| {
+        arena.clear();
+        let mut ends = Vec::with_capacity(BATCH);
+        for record in chain {
+            record::write(record, arena);
+            ends.push(arena.len());
+        }
+        let starts = [0].into_iter().chain(ends.iter().copied());
+        let records = starts.zip(&ends).map(|(start, end)| &arena[start..*end]);
+        envelope::registration(&header, records)
+    };
+    let mut arena = Vec::new();
+    let message = write(&mut arena);
+    compare(
+        ["message of 1000 records, per record", "copy of the same bytes"],
+        || {
+            black_box(write(&mut arena));
+        },
+        || {
+            black_box(black_box(&message).clone());
+        },
+    );
+}
+
+/// Floor: the events of the same document from the XML reader beneath.
+fn answer_lines(chain: &[Record]) {
+    let document = accepted(chain);
+    assert!(answer::read(document.as_bytes()).is_ok());
+    compare(
+        ["answer of 1000 lines, per line", "bare events of quick-xml"],
+        || {
+            black_box(answer::read(black_box(document.as_bytes())).is_ok());
+        },
+        || {
+            let mut reader = quick_xml::Reader::from_reader(black_box(document.as_bytes()));
+            while !matches!(black_box(reader.read_event()), Ok(quick_xml::events::Event::Eof) | Err(_)) {}
+        },
+    );
+}
+
+/// The authority's answer to a message of which every record is accepted.
+fn accepted(chain: &[Record]) -> String {
+    const TIKE: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/tike/cont/ws";
+    let lines: String = chain
+        .iter()
+        .map(|record| {
+            let id = record.statement.invoice_id();
+            format!(
+                "<tikR:RespuestaLinea><tikR:IDFactura><tik:IDEmisorFactura>{}</tik:IDEmisorFactura>\
+                 <tik:NumSerieFactura>{}</tik:NumSerieFactura><tik:FechaExpedicionFactura>{}</tik:FechaExpedicionFactura>\
+                 </tikR:IDFactura><tikR:Operacion><tik:TipoOperacion>Alta</tik:TipoOperacion></tikR:Operacion>\
+                 <tikR:EstadoRegistro>Correcto</tikR:EstadoRegistro></tikR:RespuestaLinea>",
+                id.issuer, id.number, id.date
+            )
+        })
+        .collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><env:Envelope xmlns:env=\"http://schemas.xmlsoap.org/soap/envelope/\">\
+         <env:Body><tikR:RespuestaRegFactuSistemaFacturacion xmlns:tikR=\"{TIKE}/RespuestaSuministro.xsd\" \
+         xmlns:tik=\"{TIKE}/SuministroInformacion.xsd\"><tikR:CSV>A-YDSW8NLFLANWPM</tikR:CSV><tikR:DatosPresentacion>\
+         <tik:NIFPresentador>B12345674</tik:NIFPresentador><tik:TimestampPresentacion>2026-10-15T10:00:09+02:00\
+         </tik:TimestampPresentacion></tikR:DatosPresentacion><tikR:Cabecera><tik:ObligadoEmision><tik:NombreRazon>\
+         Talleres Ebro SL</tik:NombreRazon><tik:NIF>B12345674</tik:NIF></tik:ObligadoEmision></tikR:Cabecera>\
+         <tikR:TiempoEsperaEnvio>60</tikR:TiempoEsperaEnvio><tikR:EstadoEnvio>Correcto</tikR:EstadoEnvio>{lines}\
+         </tikR:RespuestaRegFactuSistemaFacturacion></env:Body></env:Envelope>"
+    )
+}
+
+/// Prints a line of the table. Both do their work [`BATCH`] times in a call.
+fn compare([what, floor_name]: [&str; 2], mut ours: impl FnMut(), mut floor: impl FnMut()) {
+    let mut best = [Duration::MAX; 2];
+    let end = Instant::now() + TIME_PER_LINE;
+    while Instant::now() < end {
+        best = [best[0].min(time(&mut ours)), best[1].min(time(&mut floor))];
+    }
+    let [ours, floor] = best.map(|time| time.as_nanos() as f64 / BATCH as f64);
+    println!("| {what} | {ours:.0} | {:.0} | {floor_name} | {floor:.0} | {:.2} |", 1e9 / ours, floor / ours);
+}
+
+fn time(work: &mut impl FnMut()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}

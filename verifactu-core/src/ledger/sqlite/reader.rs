@@ -1,0 +1,65 @@
+//! Reading beside the writer: a few connections that cannot write, each call in one snapshot.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::Semaphore;
+
+use crate::ledger::{LedgerError, LedgerErrorKind};
+
+use super::error::StoreError;
+
+/// Connections that only read.
+#[derive(Debug)]
+pub(super) struct Readers {
+    path: PathBuf,
+    busy_timeout: Duration,
+    idle: Mutex<Vec<Connection>>,
+    permits: Semaphore,
+}
+
+impl Readers {
+    /// At most `count` connections, each opened when it is first needed.
+    pub(super) fn new(path: PathBuf, busy_timeout: Duration, count: usize) -> Arc<Self> {
+        let permits = Semaphore::new(count.max(1));
+        Arc::new(Self { path, busy_timeout, idle: Mutex::default(), permits })
+    }
+
+    /// Runs `work` on one snapshot, off the async threads.
+    pub(super) async fn read<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, LedgerError> {
+        let unavailable = |error| LedgerError::new(LedgerErrorKind::Unavailable, error);
+        let _permit = self.permits.acquire().await.map_err(|error| unavailable(error.into()))?;
+        let readers = self.clone();
+        tokio::task::spawn_blocking(move || readers.read_now(work))
+            .await
+            .map_err(|error| unavailable(Box::<dyn std::error::Error + Send + Sync>::from(error)))?
+            .map_err(LedgerError::from)
+    }
+
+    fn read_now<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = idle.map_or_else(|| self.open(), Ok)?;
+        let snapshot = connection.unchecked_transaction()?;
+        let value = work(&snapshot)?;
+        snapshot.finish()?;
+        // A connection that failed is not used again.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        Ok(value)
+    }
+
+    fn open(&self) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.busy_timeout(self.busy_timeout)?;
+        connection.pragma_update(None, "cache_size", super::READER_CACHE_KIB)?;
+        connection.set_prepared_statement_cache_capacity(super::STATEMENTS);
+        Ok(connection)
+    }
+}

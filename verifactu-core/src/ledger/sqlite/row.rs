@@ -1,0 +1,285 @@
+//! Rows as the ledger's types, and the reads that need no more than that.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::{
+    job::Progress,
+    ledger::{Attempt, ChainKey, ChainState, Head, Hold, JobRow, RecordRow, Submission, schedule::Turn},
+    record::InvoiceId,
+    types::{ChainId, JobId, RecordId, TenantId},
+};
+
+use super::{
+    column::{Cells, Col, Column, Json},
+    error::StoreError,
+};
+
+macro_rules! record_columns {
+    () => {
+        "r.id, c.id, r.position, r.kind, r.issuer, r.number, r.date, r.issuer_name, r.total, \
+         r.external_reference, r.huella, r.previous, r.generated_at, r.xml, s.xml"
+    };
+}
+
+/// A query for records with their jobs; the argument is its condition.
+macro_rules! item_query {
+    ($condition:literal) => {
+        concat!(
+            "SELECT j.id, r.tenant, j.kind, j.request, j.state, j.standing, j.attempts, j.sent, \
+             j.next_retry_at, j.failure, j.csv, j.answer, j.completed_at, j.created_at, j.updated_at, ",
+            $crate::ledger::sqlite::row::record_columns!(),
+            " FROM record r JOIN job j ON j.seq = r.seq JOIN chain c ON c.seq = r.chain \
+             LEFT JOIN sent s ON s.record = r.seq WHERE ",
+            $condition
+        )
+    };
+}
+pub(super) use {item_query, record_columns};
+
+/// A chain as it is stored.
+pub(super) struct ChainRow {
+    pub(super) seq: i64,
+    pub(super) epoch: u64,
+    pub(super) state: ChainState,
+}
+
+macro_rules! chain_query {
+    ($condition:literal) => {
+        concat!(
+            "SELECT seq, epoch, id, tenant, issuer, producer, system, installation, length, last_huella, \
+             last_number, pending, next_slot_at, wait_seconds, last_slot, unreachable_count, hold, \
+             updated_at FROM chain WHERE ",
+            $condition
+        )
+    };
+}
+pub(super) use chain_query;
+
+impl ChainRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut cells = Cells::of(row);
+        Ok(Self {
+            seq: cells.next()?,
+            epoch: cells.next()?,
+            state: ChainState {
+                id: cells.next()?,
+                key: ChainKey {
+                    tenant: cells.next()?,
+                    issuer: cells.next()?,
+                    producer: cells.next()?,
+                    system: cells.next()?,
+                    installation: cells.next()?,
+                },
+                length: cells.next()?,
+                last_huella: cells.next()?,
+                last_number: cells.next()?,
+                pending: cells.next()?,
+                next_slot_at: cells.next()?,
+                wait_seconds: cells.next()?,
+                last_slot: cells.next()?,
+                unreachable_count: cells.next()?,
+                hold: cells.next::<Option<Json<Hold>>>()?.map(|Json(hold)| hold),
+                updated_at: cells.next()?,
+            },
+        })
+    }
+}
+
+pub(super) fn chain(store: &Connection, id: ChainId) -> Result<Option<ChainRow>, StoreError> {
+    let mut query = store.prepare_cached(chain_query!("id = ?1"))?;
+    Ok(query.query_row([Col(&id)], ChainRow::read).optional()?)
+}
+
+/// Every record of an invoice with its job, in the order of acceptance.
+pub(super) fn history(
+    store: &Connection,
+    tenant: &TenantId,
+    invoice: &InvoiceId,
+) -> Result<Vec<Submission>, StoreError> {
+    let mut query = store.prepare_cached(item_query!(
+        "r.tenant = ?1 AND r.issuer = ?2 AND r.number = ?3 AND r.date = ?4 ORDER BY r.seq"
+    ))?;
+    let rows = query.query_map(
+        params![Col(tenant), Col(&invoice.issuer), Col(&invoice.number), Col(&invoice.date)],
+        read_item,
+    )?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn chains(store: &Connection, tenant: &TenantId) -> Result<Vec<ChainState>, StoreError> {
+    let mut query = store.prepare_cached(chain_query!("tenant = ?1 ORDER BY id"))?;
+    let rows = query.query_map([Col(tenant)], |row| ChainRow::read(row).map(|chain| chain.state))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The last record of a chain. That the chain's own row agrees with it is checked, so that a damaged
+/// chain is never taken for a shorter one.
+pub(super) fn head(store: &Connection, chain: &ChainRow) -> Result<Option<Head>, StoreError> {
+    let mut query = store.prepare_cached(
+        "SELECT position, issuer, number, date, huella, generated_at FROM record \
+         WHERE chain = ?1 ORDER BY position DESC LIMIT 1",
+    )?;
+    let head = query
+        .query_row([chain.seq], |row| {
+            let mut cells = Cells::of(row);
+            Ok(Head {
+                position: cells.next()?,
+                invoice: invoice(&mut cells)?,
+                huella: cells.next()?,
+                generated_at: cells.next()?,
+            })
+        })
+        .optional()?;
+    let found = head.as_ref().map_or((0, None), |head| (head.position, Some(head.huella)));
+    if found == (chain.state.length, chain.state.last_huella) {
+        Ok(head)
+    } else {
+        Err(StoreError::Contradiction("the chain's last record is not the one its head names"))
+    }
+}
+
+fn invoice(cells: &mut Cells<'_>) -> rusqlite::Result<InvoiceId> {
+    Ok(InvoiceId { issuer: cells.next()?, number: cells.next()?, date: cells.next()? })
+}
+
+fn read_record(cells: &mut Cells<'_>) -> rusqlite::Result<RecordRow> {
+    Ok(RecordRow {
+        id: cells.next()?,
+        chain: cells.next()?,
+        position: cells.next()?,
+        kind: cells.next()?,
+        invoice: invoice(cells)?,
+        issuer_name: cells.next()?,
+        total: cells.next()?,
+        external_reference: cells.next()?,
+        huella: cells.next()?,
+        previous: cells.next()?,
+        generated_at: cells.next()?,
+        xml: cells.next()?,
+        sent_xml: cells.next()?,
+    })
+}
+
+fn json<T>(cells: &mut Cells<'_>) -> rusqlite::Result<Option<T>>
+where
+    Json<T>: Column,
+{
+    Ok(cells.next::<Option<Json<T>>>()?.map(|Json(value)| value))
+}
+
+fn read_progress(cells: &mut Cells<'_>) -> rusqlite::Result<Progress> {
+    Ok(Progress {
+        state: cells.next()?,
+        standing: cells.next()?,
+        attempts: cells.next()?,
+        sent: cells.next()?,
+        next_retry_at: cells.next()?,
+        failure: json(cells)?,
+        csv: json(cells)?,
+        answer: json(cells)?,
+        completed_at: cells.next()?,
+    })
+}
+
+/// Reads a row of [`item_query`].
+pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<Submission> {
+    let mut cells = Cells::of(row);
+    Ok(Submission {
+        job: JobRow {
+            id: cells.next()?,
+            tenant: cells.next()?,
+            kind: cells.next()?,
+            request: cells.next()?,
+            progress: read_progress(&mut cells)?,
+            created_at: cells.next()?,
+            updated_at: cells.next()?,
+        },
+        record: read_record(&mut cells)?,
+    })
+}
+
+/// The record with this number, and its job.
+pub(super) fn item(store: &Connection, seq: i64) -> Result<Submission, StoreError> {
+    Ok(store.prepare_cached(item_query!("r.seq = ?1"))?.query_row([seq], read_item)?)
+}
+
+pub(super) fn items(store: &Connection, seqs: &[i64]) -> Result<Vec<Submission>, StoreError> {
+    seqs.iter().map(|seq| item(store, *seq)).collect()
+}
+
+pub(super) fn job(
+    store: &Connection,
+    job: JobId,
+    tenant: &TenantId,
+) -> Result<Option<Submission>, StoreError> {
+    let mut query = store.prepare_cached(item_query!("j.id = ?1 AND r.tenant = ?2"))?;
+    Ok(query.query_row(params![Col(&job), Col(tenant)], read_item).optional()?)
+}
+
+pub(super) fn records(
+    store: &Connection,
+    chain: ChainId,
+    from: u64,
+    limit: u32,
+) -> Result<Vec<RecordRow>, StoreError> {
+    let mut query = store.prepare_cached(concat!(
+        "SELECT ",
+        record_columns!(),
+        " FROM chain c JOIN record r ON r.chain = c.seq LEFT JOIN sent s ON s.record = r.seq \
+         WHERE c.id = ?1 AND r.position >= ?2 ORDER BY r.position LIMIT ?3"
+    ))?;
+    let from = from.min(i64::MAX as u64);
+    let rows =
+        query.query_map(params![Col(&chain), Col(&from), limit], |row| read_record(&mut Cells::of(row)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn attempts(store: &Connection, job: JobId) -> Result<Vec<Attempt>, StoreError> {
+    let mut query = store.prepare_cached(
+        "SELECT a.started_at, a.duration_ms, a.outcome, a.code, a.message \
+         FROM job j JOIN attempt a ON a.job = j.seq WHERE j.id = ?1 ORDER BY a.seq",
+    )?;
+    let rows = query.query_map([Col(&job)], |row| {
+        let mut cells = Cells::of(row);
+        Ok(Attempt {
+            started_at: cells.next()?,
+            duration_ms: cells.next()?,
+            outcome: cells.next()?,
+            code: cells.next()?,
+            message: cells.next()?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// A job's number, progress and turn, by its identifier.
+pub(super) fn progress(store: &Connection, job: JobId) -> Result<Option<(i64, i64, Progress)>, StoreError> {
+    let mut query = store.prepare_cached(
+        "SELECT seq, chain, state, standing, attempts, sent, next_retry_at, failure, csv, answer, \
+         completed_at FROM job WHERE id = ?1",
+    )?;
+    let found = query.query_row([Col(&job)], |row| {
+        let mut cells = Cells::of(row);
+        Ok((cells.next()?, cells.next()?, read_progress(&mut cells)?))
+    });
+    Ok(found.optional()?)
+}
+
+/// The number of a record of a chain.
+pub(super) fn record_seq(store: &Connection, chain: i64, id: RecordId) -> Result<Option<i64>, StoreError> {
+    let mut query = store.prepare_cached("SELECT seq FROM record WHERE id = ?1 AND chain = ?2")?;
+    Ok(query.query_row(params![Col(&id), chain], |row| row.get(0)).optional()?)
+}
+
+/// The turns of a chain's records that were never sent, from the front on.
+pub(super) fn never_sent(store: &Connection, chain: i64, limit: u32) -> Result<Vec<(i64, Turn)>, StoreError> {
+    let mut query = store.prepare_cached(
+        "SELECT seq, turn FROM job WHERE chain = ?1 AND turn IN ('first', 'barrier') \
+         ORDER BY position LIMIT ?2",
+    )?;
+    let rows = query.query_map(params![chain, limit], |row| {
+        let mut cells = Cells::of(row);
+        Ok((cells.next()?, cells.next()?))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
