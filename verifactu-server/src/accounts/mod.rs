@@ -3,8 +3,7 @@
 mod key;
 mod secrets;
 
-pub use key::NoRandom;
 pub use secrets::SecretsError;
 
-pub(crate) use key::{KeyText, Pepper};
+pub(crate) use key::KeyText;
 pub(crate) use secrets::Keys;

@@ -31,11 +31,7 @@ impl Account {
 
 impl Service {
     /// The account whose key the request carries, if the key may do what the route needs.
-    pub(super) async fn account(
-        &self,
-        headers: &HeaderMap,
-        scope: Option<Scope>,
-    ) -> Result<Account, Fault> {
+    pub(super) async fn account(&self, headers: &HeaderMap, scope: Option<Scope>) -> Result<Account, Fault> {
         let key = sent_key(headers)?;
         let text = KeyText::parse(&key).ok_or(Fault::KeyInvalid)?;
         let found = self.accounts.key(text.public()).await?;

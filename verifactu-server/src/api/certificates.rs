@@ -44,10 +44,8 @@ pub(super) async fn upload(service: Arc<Service>, call: Call, account: Account) 
     let opened = tokio::task::spawn_blocking(move || {
         open(file.expose(), &passphrase, Wanted { holder: holder.as_ref(), now })
     });
-    let Opened { identity, normalized_from_legacy } = opened
-        .await
-        .map_err(|error| Fault::Internal(error.into()))?
-        .map_err(Fault::Certificate)?;
+    let Opened { identity, normalized_from_legacy } =
+        opened.await.map_err(|error| Fault::Internal(error.into()))?.map_err(Fault::Certificate)?;
     if holder.is_some_and(|nif| !identity.matches(&nif)) {
         return Err(Fault::CertificateNifMismatch);
     }

@@ -47,7 +47,10 @@ pub(crate) enum Fault {
     IdempotencyConflict(JobId),
     JobDead(Box<Job>),
     AlreadySubmitted(JobId),
-    QuotaReached { limit: Option<u64>, used: u64 },
+    QuotaReached {
+        limit: Option<u64>,
+        used: u64,
+    },
     TenantExists,
 
     CertificateRequired,
@@ -177,9 +180,7 @@ impl Fault {
                 CertificateError::WrongPassphrase => ErrorCode::WrongPassphrase,
                 CertificateError::Malformed(Malformed::TooLarge) => ErrorCode::PayloadTooLarge,
                 CertificateError::Malformed(_) | CertificateError::UnsupportedKey => ErrorCode::Malformed,
-                CertificateError::LegacyEncryption | CertificateError::UnsupportedMac => {
-                    ErrorCode::LegacyRc2
-                }
+                CertificateError::LegacyEncryption | CertificateError::UnsupportedMac => ErrorCode::LegacyRc2,
                 CertificateError::Expired { .. } => ErrorCode::Expired,
                 _ => ErrorCode::Internal,
             },
@@ -385,10 +386,12 @@ fn problem(mut body: serde_json::Value, code: ErrorCode, status: StatusCode) -> 
         members.insert("status".to_owned(), status.as_u16().into());
         let detail = members.get("message").cloned().unwrap_or_default();
         members.insert("detail".to_owned(), detail);
-        members.insert("instance".to_owned(), members.get("requestId").cloned().map_or_else(
-            serde_json::Value::default,
-            |id| format!("urn:uuid:{}", id.as_str().unwrap_or_default()).into(),
-        ));
+        members.insert(
+            "instance".to_owned(),
+            members.get("requestId").cloned().map_or_else(serde_json::Value::default, |id| {
+                format!("urn:uuid:{}", id.as_str().unwrap_or_default()).into()
+            }),
+        );
     }
     body
 }

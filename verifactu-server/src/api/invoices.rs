@@ -8,8 +8,8 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName, HeaderValue, header::RETRY_AFTER};
 use jiff::Timestamp;
 use verifactu_core::{
-    api::{CancelRequest, ChainClaim, Defaults, Json, SendRequest, Stamp, SystemClaim, Warning, fingerprint},
-    chain,
+    api::{CancelRequest, Defaults, Json, SendRequest, SystemClaim, Warning, fingerprint},
+    chain::{PlaceClaim, Stamp},
     engine::Submit,
     job::{JobKind, JobState},
     ledger::{Appended, Idempotency, Submission},
@@ -35,7 +35,7 @@ const MAX_KEY: usize = 128;
 struct Stated {
     statement: Statement,
     issuer_name: Option<Text<120>>,
-    chain: ChainClaim,
+    place: PlaceClaim,
     stamp: Option<Stamp>,
     system: Option<SystemClaim>,
     warnings: Vec<Warning>,
@@ -47,7 +47,7 @@ pub(super) async fn send(service: Arc<Service>, call: Call, account: Account) ->
         Ok(Stated {
             issuer_name: Some(request.invoice.issuer_name.clone()),
             statement: Statement::Invoice(Box::new(request.invoice)),
-            chain: request.chain,
+            place: request.chain,
             stamp: request.stamp,
             system: request.system,
             warnings: request.warnings,
@@ -62,7 +62,7 @@ pub(super) async fn cancel(service: Arc<Service>, call: Call, account: Account) 
         Ok(Stated {
             issuer_name: request.issuer_name,
             statement: Statement::Cancellation(Box::new(request.cancellation)),
-            chain: request.chain,
+            place: request.chain,
             stamp: request.stamp,
             system: request.system,
             warnings: request.warnings,
@@ -109,10 +109,8 @@ async fn accept(
             statement: stated.statement,
             issuer_name,
             idempotency: Idempotency { key, fingerprint },
-            place: chain::PlaceClaim { first: stated.chain.first, previous: stated.chain.previous },
-            stamp: stated
-                .stamp
-                .map(|stamp| chain::Stamp { generated_at: stamp.generated_at, huella: stamp.huella }),
+            place: stated.place,
+            stamp: stated.stamp,
             system,
             quota: None,
             request: call.request,
@@ -222,11 +220,7 @@ async fn check_certificate(
 }
 
 /// A cancellation may leave the issuer's name to the record of the invoice that it cancels.
-async fn known_name(
-    service: &Service,
-    account: &Account,
-    statement: &Statement,
-) -> Result<Text<120>, Fault> {
+async fn known_name(service: &Service, account: &Account, statement: &Statement) -> Result<Text<120>, Fault> {
     let history = service.engine.ledger().history(&account.tenant.id, statement.invoice_id()).await?;
     history
         .last()

@@ -21,7 +21,8 @@ pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) ->
 pub(super) async fn qr(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
     let format = call.parameter("format")?;
     let submission = find(&service, &call, &account).await?;
-    let text = service.views.qr_text(&submission.record).ok_or(Fault::NotFound("QR: a cancellation has none"))?;
+    let text =
+        service.views.qr_text(&submission.record).ok_or(Fault::NotFound("QR: a cancellation has none"))?;
     let symbol = Symbol::new(&text).map_err(|error| Fault::Internal(error.into()))?;
     match format {
         None | Some("svg") => Ok(Reply::raw("image/svg+xml", symbol.svg())),

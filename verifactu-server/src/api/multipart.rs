@@ -52,7 +52,11 @@ fn part_name(head: &[u8]) -> Option<String> {
     let head = std::str::from_utf8(head).ok()?;
     head.split("\r\n").find_map(|line| {
         let (header, value) = line.split_once(':')?;
-        if header.trim().eq_ignore_ascii_case("content-disposition") { parameter(value, "name") } else { None }
+        if header.trim().eq_ignore_ascii_case("content-disposition") {
+            parameter(value, "name")
+        } else {
+            None
+        }
     })
 }
 
@@ -63,9 +67,9 @@ fn parameter(value: &str, name: &str) -> Option<String> {
         let (key, after_key) = rest.split_once('=')?;
         let (text, next) = match after_key.trim_start().strip_prefix('"') {
             Some(quoted) => quoted.split_once('"')?,
-            None => after_key.split_once(';').map_or((after_key.trim(), ""), |(text, _)| {
-                (text.trim(), &after_key[text.len()..])
-            }),
+            None => after_key
+                .split_once(';')
+                .map_or((after_key.trim(), ""), |(text, _)| (text.trim(), &after_key[text.len()..])),
         };
         if key.trim_matches([' ', ';', '\t']).eq_ignore_ascii_case(name) {
             return Some(text.to_owned());

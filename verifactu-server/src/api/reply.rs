@@ -24,13 +24,9 @@ impl Reply {
     }
 
     /// A body in the envelope of every success.
-    pub(super) fn json(
-        success: Success,
-        request: RequestId,
-        body: impl Serialize,
-    ) -> Result<Self, Fault> {
-        let body =
-            serde_json::to_vec(&Envelope::new(body, request)).map_err(|error| Fault::Internal(error.into()))?;
+    pub(super) fn json(success: Success, request: RequestId, body: impl Serialize) -> Result<Self, Fault> {
+        let body = serde_json::to_vec(&Envelope::new(body, request))
+            .map_err(|error| Fault::Internal(error.into()))?;
         Ok(Self::new(success.status(), HeaderMap::new(), body)
             .with(CONTENT_TYPE, HeaderValue::from_static("application/json")))
     }

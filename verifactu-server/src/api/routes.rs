@@ -12,13 +12,7 @@ use verifactu_core::api::Scope;
 use crate::config::Limits;
 
 use super::{
-    Service,
-    auth::Account,
-    call::Call,
-    certificates, chains,
-    error::Fault,
-    invoices, jobs, me,
-    reply::Reply,
+    Service, auth::Account, call::Call, certificates, chains, error::Fault, invoices, jobs, me, reply::Reply,
     system, tenants,
 };
 

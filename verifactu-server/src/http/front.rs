@@ -77,11 +77,7 @@ fn filter(
 }
 
 /// The whole body, if it and the headers keep within their bounds.
-async fn read(
-    service: &Service,
-    parts: &http::request::Parts,
-    mut body: Incoming,
-) -> Result<Bytes, Fault> {
+async fn read(service: &Service, parts: &http::request::Parts, mut body: Incoming) -> Result<Bytes, Fault> {
     let limits = &service.limits;
     let head: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     let line = parts.method.as_str().len() + parts.uri.to_string().len() + 12;
