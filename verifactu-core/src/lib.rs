@@ -10,5 +10,7 @@ pub mod ledger;
 #[cfg(feature = "engine")]
 pub mod queue;
 pub mod record;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(feature = "xml")]
 pub mod xml;
