@@ -77,7 +77,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
         }
         Command::SandboxCertificate(certificate) => certificate.run().await?,
         Command::Demo(demo) => {
-            start_log(LogConfig { format: LogFormat::Text, level: tracing::Level::WARN });
+            start_log(LogConfig { format: LogFormat::Text, level: tracing::Level::ERROR });
             if demo.run(io::stdout(), asked_to_stop()).await? == Verdict::Otherwise {
                 return Ok(ExitCode::FAILURE);
             }
