@@ -59,7 +59,6 @@ fn problems_of_lines_are_told_beside_those_of_other_fields() {
             "1123 nif",
             "1181 desglose[2].calif",
             "1195 desglose[0].calif",
-            "1195 desglose[2].calif",
         ]
     );
 }
@@ -241,7 +240,7 @@ fn texts_are_bounded_and_coded() {
         errors(json!({"desglose": [line]})).into_iter().next()
     };
     assert_eq!(line("impuesto", json!("04")).as_deref(), Some("1218 desglose[0].impuesto"));
-    assert_eq!(line("clave", json!("12")).as_deref(), Some("- desglose[0].clave"));
+    assert_eq!(line("clave", json!("12")).as_deref(), Some("1246 desglose[0].clave"));
     assert_eq!(line("causaExencion", json!("E9")).as_deref(), Some("1182 desglose[0].causaExencion"));
     assert_eq!(line("tipo", json!(-1)).as_deref(), Some("- desglose[0].tipo"));
 }
@@ -333,6 +332,14 @@ fn claims_on_the_system() {
         (json!({"nombreRazon": "X"}), "- sistemaInformatico.nif"),
         (json!({"indicadorMultiplesOT": 1}), "1226 sistemaInformatico.indicadorMultiplesOT"),
         (json!({"foo": 1}), "- sistemaInformatico.foo"),
+        (
+            json!({"nombreRazon": "X", "idOtro": {"codigoPais": "ES", "idType": "07", "id": "12345678Z"}}),
+            "1221 sistemaInformatico.idOtro.idType",
+        ),
+        (
+            json!({"nombreRazon": "X", "idOtro": {"codigoPais": "ES", "idType": "04", "id": "1"}}),
+            "1232 sistemaInformatico.idOtro.idType",
+        ),
     ] {
         assert_eq!(errors(json!({"sistemaInformatico": changes.clone()})), [expected], "{changes}");
     }
@@ -372,4 +379,13 @@ fn cancellations_in_every_spelling() {
         ["facturaAnulada.fecha", "facturaAnulada.numSerie", "nif"]
     );
     assert_eq!(fields(with(plain, json!({"total": 1}))), ["total"]);
+}
+
+#[test]
+fn the_list_of_problems_is_bounded() {
+    let other = json!({"a": 1, "b": 2});
+    let found = errors(
+        json!({"tipoFactura": "R1", "tipoRectificativa": "I", "facturasRectificadas": vec![other; 1000]}),
+    );
+    assert_eq!(found.len(), 256);
 }

@@ -262,6 +262,75 @@ fn amounts_of_a_line() {
 }
 
 #[test]
+fn rates_and_surcharges_by_date() {
+    let row = |day: &str, rate: &str, surcharge: Option<&str>| {
+        let tax = if rate.starts_with('2') && rate.len() > 1 { "21" } else { "5" };
+        let line = json!({"clave": "01", "calif": "S1", "base": 100, "tipo": rate, "cuota": tax,
+            "tipoRecargo": surcharge, "cuotaRecargo": surcharge.map(|_| "0")});
+        let found = read(&with(full(), json!({"fechaOperacion": day, "desglose": [line]})), TODAY);
+        found.iter().map(|found| found.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let now = "14-01-2026";
+    for (day, rate, surcharge, expected) in [
+        (now, "0", None, ""),
+        (now, "4", None, ""),
+        (now, "10", None, ""),
+        (now, "21", None, ""),
+        (now, "7", None, "1124"),
+        (now, "20.99", None, "1124"),
+        (now, "21.01", None, "1124"),
+        ("30-06-2022", "5", None, "1194"),
+        ("01-07-2022", "5", None, ""),
+        ("30-09-2024", "5", None, ""),
+        ("01-10-2024", "5", None, "1194"),
+        ("30-09-2024", "2", None, "1235"),
+        ("01-10-2024", "2", None, ""),
+        ("31-12-2024", "2", None, ""),
+        ("01-01-2025", "2", None, "1235"),
+        ("30-09-2024", "7.5", None, "1236"),
+        ("01-10-2024", "7.5", None, ""),
+        ("31-12-2024", "7.50", None, ""),
+        ("01-01-2025", "7.5", None, "1236"),
+        (now, "21", Some("5.2"), ""),
+        (now, "21", Some("1.75"), ""),
+        (now, "21", Some("1.4"), "1162"),
+        (now, "21", Some("0"), "1162"),
+        (now, "21", Some("5.21"), "1127"),
+        (now, "10", Some("1.4"), ""),
+        (now, "10", Some("5.2"), "1163"),
+        (now, "4", Some("0.5"), ""),
+        (now, "4", Some("0.62"), "1164"),
+        ("31-12-2024", "2", Some("0.26"), ""),
+        ("31-12-2024", "2", Some("0.5"), "1166"),
+        ("31-12-2024", "7.5", Some("1"), ""),
+        ("31-12-2024", "7.5", Some("1.4"), "1169"),
+        ("31-12-2022", "5", Some("0.5"), ""),
+        ("01-01-2023", "5", Some("0.5"), "1167"),
+        ("31-12-2022", "5", Some("0.62"), "1168"),
+        ("01-01-2023", "5", Some("0.62"), ""),
+        ("01-01-2023", "5", Some("1"), "1160"),
+        ("01-10-2024", "5", Some("0.62"), "1194"),
+        ("31-12-2022", "0", Some("0.26"), ""),
+        ("01-01-2023", "0", Some("0"), ""),
+        ("01-01-2023", "0", Some("0.26"), "1165"),
+        ("30-09-2024", "0", Some("0.26"), "1165"),
+        ("01-10-2024", "0", Some("0.26"), ""),
+        ("01-10-2024", "0", Some("0"), ""),
+    ] {
+        assert_eq!(row(day, rate, surcharge), expected, "{day} {rate} {surcharge:?}");
+    }
+    // Other taxes have no list.
+    for tax in ["02", "03", "05"] {
+        let mut line =
+            json!({"impuesto": tax, "clave": "01", "calif": "S1", "base": 100, "tipo": 7, "cuota": 7});
+        if tax == "05" {
+            line["clave"] = Value::Null;
+        }
+        assert_eq!(read(&with(full(), json!({"desglose": [line]})), TODAY), [""; 0], "{tax}");
+    }
+}
+
+#[test]
 fn regimes() {
     let of = |l: Value| line(full(), l);
     let exempt = |key: &str, cause: &str| json!({"clave": key, "base": 100, "causaExencion": cause});

@@ -52,8 +52,9 @@ impl CancelRequest {
         };
         let statement = Statement::Cancellation(Box::new(cancellation));
         let context = Context { today: defaults.today };
-        let Judgement { details, warnings } =
-            judge(validation::validate(&statement, &context), defaults.demoted);
+        let findings =
+            claims.findings(&context).into_iter().chain(validation::validate(&statement, &context));
+        let Judgement { details, warnings } = judge(findings, defaults.demoted);
         let issuer_name = name.or_else(|| defaults.issuer_name.cloned());
         let Claims { chain, stamp, system } = claims;
         match statement {

@@ -16,13 +16,19 @@ use super::{
     names::{aliases, rest_name},
 };
 
-/// Every problem found so far in one body.
+/// The most problems that are told of one body.
+const MAX_PROBLEMS: usize = 256;
+
+/// The problems found so far in one body.
 #[derive(Default)]
 pub(super) struct Problems(RefCell<Vec<Detail>>);
 
 impl Problems {
     pub(super) fn add(&self, detail: Detail) {
-        self.0.borrow_mut().push(detail);
+        let mut details = self.0.borrow_mut();
+        if details.len() < MAX_PROBLEMS {
+            details.push(detail);
+        }
     }
 
     pub(super) fn into_details(self) -> Vec<Detail> {
@@ -223,10 +229,12 @@ impl<'a> Object<'a> {
         (*value != Json::Null).then_some(Member { field, key, value })
     }
 
-    /// The items of a list, each read by `read`; an item that cannot be read leaves its place empty.
+    /// The items of a list of at most `max`, each read by `read`; an item that cannot be read leaves its
+    /// place empty.
     pub(super) fn list<T>(
         &self,
         member: Option<Member<'a>>,
+        max: usize,
         read: impl Fn(&Self) -> Option<T>,
     ) -> Vec<Option<T>> {
         let Some(member) = member else { return Vec::new() };
@@ -235,6 +243,12 @@ impl<'a> Object<'a> {
             self.problem_at(member.key, None, message);
             return Vec::new();
         };
+        if items.len() > max {
+            // The schema bounds the count, so this is what the authority would answer.
+            let message = format!("at most {max} are allowed, there are {}", items.len());
+            self.problem_at(member.key, Some(4102), message);
+            return Vec::new();
+        }
         let place = self.place(member.key);
         let read_item = |(index, item)| {
             let object = Self::open(item, format!("{place}[{index}]"), self.problems)?;

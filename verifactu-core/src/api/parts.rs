@@ -5,7 +5,7 @@ use crate::{
     chain::{PlaceClaim, Stamp},
     record::{ComputerSystem, Country, ForeignId, ForeignIdType, Identification, InvoiceId, Party, SystemId},
     types::{Date, GenerationTime, Huella, Nif, Text},
-    validation::Field,
+    validation::{self, Context, Field, Finding},
 };
 
 use super::{
@@ -51,6 +51,14 @@ pub(super) struct Claims {
     pub(super) chain: PlaceClaim,
     pub(super) stamp: Option<Stamp>,
     pub(super) system: Option<SystemClaim>,
+}
+
+impl Claims {
+    /// What the rules have against them.
+    pub(super) fn findings(&self, context: &Context) -> Vec<Finding> {
+        let producer = self.system.as_ref().and_then(|system| system.producer.as_ref());
+        producer.map(|producer| validation::validate_producer(producer, context)).unwrap_or_default()
+    }
 }
 
 pub(super) fn claims(body: &Object<'_>) -> Claims {

@@ -19,6 +19,11 @@ use super::{
     parts::{self, Claims, SystemClaim},
 };
 
+/// The most lines of a breakdown (schema, DesgloseType).
+const MAX_LINES: usize = 12;
+/// The most recipients, rectified or replaced invoices (schema, RegistroFacturacionAltaType).
+const MAX_ITEMS: usize = 1000;
+
 /// What the account and the day add to a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Defaults<'a> {
@@ -75,15 +80,19 @@ impl SendRequest {
         });
         let Some((invoice, claims)) = read.filter(|_| problems.is_empty()) else {
             let mut details = problems.into_details();
-            for (index, line) in lines.iter().enumerate() {
-                let findings = line.iter().flat_map(|line| validation::validate_line(line, index, &context));
-                details.extend(judge(findings, defaults.demoted).details);
-            }
+            let findings = lines.iter().enumerate().flat_map(|(index, line)| {
+                line.iter().flat_map(move |line| validation::validate_line(line, index, &context))
+            });
+            // A field that could not be read is not also missing.
+            let mut found = judge(findings, defaults.demoted).details;
+            found.retain(|finding| details.iter().all(|detail| detail.field != finding.field));
+            details.append(&mut found);
             return Err(details);
         };
         let statement = Statement::Invoice(Box::new(invoice));
-        let Judgement { details, warnings } =
-            judge(validation::validate(&statement, &context), defaults.demoted);
+        let findings =
+            claims.findings(&context).into_iter().chain(validation::validate(&statement, &context));
+        let Judgement { details, warnings } = judge(findings, defaults.demoted);
         let Claims { chain, stamp, system } = claims;
         match statement {
             Statement::Invoice(invoice) if details.is_empty() => {
@@ -165,7 +174,7 @@ impl Optional {
     fn read(body: &Object<'_>) -> Self {
         let invoices = |field| {
             let member = body.take(field);
-            body.list(member, parts::invoice_id).into_iter().flatten().collect()
+            body.list(member, MAX_ITEMS, parts::invoice_id).into_iter().flatten().collect()
         };
         // A flag that is off says what its absence says, and is left out of the record.
         let mark = |field| body.flag(field).filter(|set| *set);
@@ -227,7 +236,7 @@ fn recipients(body: &Object<'_>) -> Vec<Party> {
     let nif = body.stand_in("destNif", Field::Nif);
     let foreign = body.object_as("destIdOtro");
     if name.is_none() && nif.is_none() && foreign.is_none() {
-        return body.list(list, parts::party_of).into_iter().flatten().collect();
+        return body.list(list, MAX_ITEMS, parts::party_of).into_iter().flatten().collect();
     }
     if list.is_some_and(|list| *list.value != Json::Array(Vec::new())) {
         body.problem(Field::Recipients, None, "excludes destNombre, destNif and destIdOtro");
@@ -243,7 +252,7 @@ fn recipients(body: &Object<'_>) -> Vec<Party> {
 
 fn breakdown(body: &Object<'_>) -> Vec<Option<BreakdownLine>> {
     let member = body.need(Field::Breakdown);
-    body.list(member, line)
+    body.list(member, MAX_LINES, line)
 }
 
 fn line(object: &Object<'_>) -> Option<BreakdownLine> {

@@ -18,6 +18,7 @@ mod lexical;
 mod lines;
 mod parties;
 mod path;
+mod rates;
 mod regimes;
 mod rule;
 mod totals;
@@ -30,7 +31,7 @@ pub use rule::{Level, Rule};
 use rule::Check;
 
 use crate::{
-    record::{BreakdownLine, ComputerSystem, Statement},
+    record::{BreakdownLine, Party, Statement},
     types::Date,
 };
 
@@ -95,6 +96,7 @@ impl Report<'_> {
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     [
         lines::RULES,
+        rates::RULES,
         regimes::RULES,
         dates::RULES,
         blocks::RULES,
@@ -168,14 +170,14 @@ pub fn validate_line(line: &BreakdownLine, index: usize, context: &Context) -> V
     findings
 }
 
-/// Everything that is wrong with a computer system.
+/// Everything that is wrong with the producer of a computer system.
 #[must_use]
-pub fn validate_system(system: &ComputerSystem, context: &Context) -> Vec<Finding> {
+pub fn validate_producer(producer: &Party, context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in in_force(context) {
         if let Check::Party(check) = rule.check {
             let base = Path::from(Field::System);
-            check(&system.producer, &Role::Producer, &mut Report { rule, base, findings: &mut findings });
+            check(producer, &Role::Producer, &mut Report { rule, base, findings: &mut findings });
         }
     }
     findings
