@@ -162,7 +162,7 @@ fn example() -> Record {
 fn the_model_gives_the_example_its_huella() {
     let example = example();
     assert_eq!(example.huella.as_str(), EXAMPLE);
-    let string = chain::canonical(&example.statement, &example.link, &example.generated_at);
+    let string = chain::canonical(&example.statement, example.link.previous_huella(), &example.generated_at);
     assert!(string.contains("&CuotaTotal=41.4&ImporteTotal=241.4&Huella=C9AF4AF1"), "{string}");
     assert_eq!(chain::huella_of(string.as_bytes()), example.huella);
 }

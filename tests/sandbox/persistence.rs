@@ -37,6 +37,7 @@ struct Cli {
 
 /// The process that the next test kills; run by itself it does nothing.
 #[tokio::test]
+#[allow(clippy::disallowed_methods)]
 async fn child() {
     let Ok(data) = std::env::var("SANDBOX_TEST_DATA") else { return };
     let cli = Cli::parse_from([
