@@ -62,8 +62,9 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
         Command::Serve(flags) => {
             let (config, log) = Config::load(&flags)?;
             start_log(log);
+            let scheme = if config.tls.is_some() { "https" } else { "http" };
             let running = Server::start(config).await?;
-            let url = format!("http://{}", running.address());
+            let url = format!("{scheme}://{}", running.address());
             let ready = serde_json::json!({ "address": running.address().to_string(), "url": url });
             let mut out = io::stdout();
             writeln!(out, "{ready}")?;
