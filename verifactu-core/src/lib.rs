@@ -84,6 +84,8 @@ pub mod queue;
 pub mod record;
 #[cfg(feature = "signing")]
 pub mod signature;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod types;
 pub mod validation;
 pub mod webhook;
