@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     path::PathBuf,
     process::{Command, Stdio},
     sync::Arc,
@@ -33,7 +33,7 @@ async fn child_that_appends() {
     let scene = Scene { ids: Arc::new(SequentialIds::after(earlier * 10)), ..scene };
     for number in earlier.. {
         let record = scene.accept(&ledger, &scene.invoice(&format!("F-{number}"))).await.record;
-        println!("acknowledged {}", record.huella);
+        writeln!(std::io::stdout(), "acknowledged {}", record.huella).unwrap();
     }
 }
 
