@@ -38,7 +38,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut link = Link::First;
     for ((statement, time), published) in statements.into_iter().zip(PUBLISHED) {
         let record = chain::seal(statement, link, system()?, GenerationTime::parse(time)?);
-        println!("{}", chain::canonical(&record.statement, &record.link, &record.generated_at));
+        println!(
+            "{}",
+            chain::canonical(&record.statement, record.link.previous_huella(), &record.generated_at)
+        );
         println!("  {}", record.huella);
         assert_eq!(record.huella.as_str(), published);
         link = follow(&record);
