@@ -5,7 +5,7 @@ use std::time::Duration;
 use verifactu_core::{
     chain::{self, PlaceClaim, Stamp},
     ledger::{Appended, Refusal},
-    record::{Link, PriorRejection, Statement},
+    record::{PriorRejection, Statement},
     types::{Clock, GenerationTime, Huella},
 };
 use verifactu_server::sandbox::{Effect, Fault};
@@ -42,16 +42,9 @@ async fn continuity_and_state_are_held() {
 async fn times_never_go_back_along_a_chain() {
     let world = World::new().await;
     let ahead = GenerationTime::in_madrid(world.clock.now() + Duration::from_secs(50));
-    let stamped = |number: &str, previous, time: &GenerationTime| {
+    let stamped = |number: &str, previous: Option<Huella>, time: &GenerationTime| {
         let statement = Statement::Invoice(Box::new(invoice(number)));
-        let link = match previous {
-            None => Link::First,
-            Some(huella) => Link::Previous(verifactu_core::record::Predecessor {
-                invoice: statement.invoice_id().clone(),
-                huella,
-            }),
-        };
-        let huella = chain::huella_of(chain::canonical(&statement, &link, time).as_bytes());
+        let huella = chain::huella(&statement, previous.as_ref(), time);
         let mut submit = submit(statement, number);
         submit.place = PlaceClaim { first: Some(previous.is_none()), previous };
         submit.stamp = Some(Stamp { generated_at: time.clone(), huella });

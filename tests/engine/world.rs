@@ -6,7 +6,6 @@ use std::{
 };
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 use uuid::Uuid;
 use verifactu_core::{
     authority::https::{Hosts, HttpsAuthority, Limits, Trust},
@@ -21,9 +20,8 @@ use verifactu_core::{
         InvoiceType, Party, Qualification, Regime, Statement, SystemId,
     },
     signature::{EcKeys, Signer},
-    types::{
-        Amount, Clock, Date, Ids, InvoiceNumber, JobId, Nif, Rate, RequestId, SecretBytes, TenantId, Text,
-    },
+    testing::{ManualClock, SequentialIds},
+    types::{Amount, Clock, Date, InvoiceNumber, JobId, Nif, Rate, RequestId, SecretBytes, TenantId, Text},
 };
 use verifactu_server::sandbox::{self, Holder, RunningSandbox, SandboxConfig};
 
@@ -36,33 +34,6 @@ pub struct World {
     pub clock: Arc<ManualClock>,
     pub presenter: Arc<OnePresenter>,
     parts: Parts,
-}
-
-/// A clock that only the test moves.
-pub struct ManualClock(Mutex<Timestamp>);
-
-impl ManualClock {
-    pub fn advance(&self, by: Duration) {
-        let mut now = self.0.lock().unwrap();
-        *now = now.saturating_add(by).unwrap();
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
-    }
-}
-
-/// Identifiers in sequence, of the shape of UUID version 7.
-#[derive(Default)]
-struct Sequence(std::sync::atomic::AtomicU64);
-
-impl Ids for Sequence {
-    fn next(&self) -> Uuid {
-        let count = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-        uuid::Builder::from_unix_timestamp_millis(count, &[7; 10]).into_uuid()
-    }
 }
 
 /// One certificate for every issuer; none while it is taken away.
@@ -78,7 +49,7 @@ impl Presenters for OnePresenter {
 impl World {
     /// A sandbox that asks for a wait of 60 s, and an engine with the default settings.
     pub async fn new() -> Self {
-        let clock = Arc::new(ManualClock(Mutex::new("2026-11-20T09:00:00Z".parse().unwrap())));
+        let clock = Arc::new(ManualClock::at("2026-11-20T09:00:00Z".parse().unwrap()));
         let shared = clock.clone();
         let sandbox = SandboxConfig::default()
             .clock(sandbox::Clock::from_fn(move || shared.now()))
@@ -97,7 +68,7 @@ impl World {
             authority: Arc::new(authority),
             presenters: presenter.clone(),
             clock: clock.clone(),
-            ids: Arc::new(Sequence::default()),
+            ids: Arc::new(SequentialIds::default()),
         };
         let engine = Engine::new(parts.clone(), Settings::new(system()));
         Self { sandbox, engine, ledger, clock, presenter, parts }

@@ -82,6 +82,8 @@ error_codes! {
     NotFound = "not_found", "NotFoundError";
     /// The route has other methods.
     MethodNotAllowed = "method_not_allowed", "MethodNotAllowedError";
+    /// The body did not arrive in time.
+    RequestTimeout = "request_timeout", "RequestTimeoutError";
     /// The body is too large.
     PayloadTooLarge = "payload_too_large", "PayloadTooLargeError";
     /// The body is of another type than the route takes.

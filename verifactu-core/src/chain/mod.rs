@@ -63,35 +63,34 @@ pub fn seal(
     system: ComputerSystem,
     generated_at: GenerationTime,
 ) -> Record {
-    let huella = huella(&statement, &link, &generated_at);
+    let huella = huella(&statement, link.previous_huella(), &generated_at);
     Record { statement, link, system, generated_at, huella }
 }
 
-/// The huella of a statement at a place in a chain, to compare with a caller's own.
+/// The huella of a statement after a record with the given huella, to compare with a caller's own.
 #[must_use]
-pub fn huella(statement: &Statement, link: &Link, generated_at: &GenerationTime) -> Huella {
-    Placed { statement, link, generated_at }.huella()
+pub fn huella(statement: &Statement, previous: Option<&Huella>, generated_at: &GenerationTime) -> Huella {
+    Placed { statement, previous, generated_at }.huella()
 }
 
-/// The canonical string of a statement at a place in a chain, to compare with a caller's own.
+/// The canonical string that [`huella`] covers.
 #[must_use]
-pub fn canonical(statement: &Statement, link: &Link, generated_at: &GenerationTime) -> String {
-    Placed { statement, link, generated_at }.canonical()
+pub fn canonical(statement: &Statement, previous: Option<&Huella>, generated_at: &GenerationTime) -> String {
+    Placed { statement, previous, generated_at }.canonical()
 }
 
 /// A statement at a place in a chain: all that a huella covers.
 struct Placed<'a> {
     statement: &'a Statement,
-    link: &'a Link,
+    previous: Option<&'a Huella>,
     generated_at: &'a GenerationTime,
 }
 
 impl Canonical for Placed<'_> {
     fn write_canonical(&self, out: &mut Vec<u8>) {
-        let previous = self.link.previous_huella();
-        let generated_at = self.generated_at.as_str();
+        let (previous, generated_at) = (self.previous, self.generated_at.as_str());
         let InvoiceId { issuer, number, date } = self.statement.invoice_id();
-        let (issuer, number, date) = (issuer, number.as_str(), *date);
+        let (number, date) = (number.as_str(), *date);
         match self.statement {
             Statement::Invoice(invoice) => InvoiceFields {
                 issuer,

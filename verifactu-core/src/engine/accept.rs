@@ -171,12 +171,8 @@ fn generation_time(place: &Place, now: Timestamp) -> Result<GenerationTime, Refu
 
 /// A caller's huella must follow from its own fields and the predecessor it names.
 fn prove_stamp(submit: &Submit, statement: &Statement, stamp: &Stamp) -> Result<(), Refusal> {
-    let link = match submit.place.previous {
-        None => Link::First,
-        // Only the predecessor's huella is hashed, so any invoice serves to name it.
-        Some(huella) => Link::Previous(Predecessor { invoice: statement.invoice_id().clone(), huella }),
-    };
-    let canonical = chain::canonical(statement, &link, &stamp.generated_at);
+    let previous = submit.place.previous.as_ref();
+    let canonical = chain::canonical(statement, previous, &stamp.generated_at);
     let computed = chain::huella_of(canonical.as_bytes());
     if computed == stamp.huella { Ok(()) } else { Err(Refusal::HuellaMismatch { canonical, computed }) }
 }

@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod envelope;
 pub mod fault;
+pub mod literals;
 pub mod names;
 pub mod query;
 pub mod reader;

@@ -1,0 +1,83 @@
+//! Who calls: the key of an account, or that of the operator (specification, Authentication).
+
+use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
+use verifactu_core::{
+    api::Scope,
+    ledger::{ApiKey, Tenant, TenantStatus},
+};
+
+use crate::accounts::KeyText;
+
+use super::{Service, error::Fault};
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const ADMIN_KEY: HeaderName = HeaderName::from_static("x-admin-key");
+
+/// An account that calls, with the key it calls by.
+pub(crate) struct Account {
+    pub(super) tenant: Tenant,
+    pub(super) key: ApiKey,
+}
+
+impl Account {
+    /// Suspended accounts only read.
+    pub(super) fn may_write(&self) -> Result<(), Fault> {
+        match self.tenant.status {
+            TenantStatus::Active => Ok(()),
+            TenantStatus::Suspended => Err(Fault::Suspended),
+        }
+    }
+}
+
+impl Service {
+    /// The account whose key the request carries, if the key may do what the route needs.
+    pub(super) async fn account(&self, headers: &HeaderMap, scope: Option<Scope>) -> Result<Account, Fault> {
+        let key = sent_key(headers)?;
+        let text = KeyText::parse(&key).ok_or(Fault::KeyInvalid)?;
+        let found = self.accounts.key(text.public()).await?;
+        // An unknown key costs the same comparison as a known one.
+        let proved = self.keys.pepper.proves(&text, &found.as_ref().map_or([0; 32], |key| key.hash));
+        let key = found.filter(|_| proved).ok_or(Fault::KeyInvalid)?;
+        if key.revoked_at.is_some() {
+            return Err(Fault::KeyRevoked);
+        }
+        if key.expires_at.is_some_and(|end| end <= self.clock.now()) {
+            return Err(Fault::KeyExpired);
+        }
+        let tenant = self.accounts.tenant(&key.tenant).await?.ok_or(Fault::KeyInvalid)?;
+        match scope {
+            Some(scope) if !key.scopes.contains(scope.as_str()) => Err(Fault::Scope(scope)),
+            _ => Ok(Account { tenant, key }),
+        }
+    }
+
+    /// That the request carries the operator's key.
+    pub(super) fn operator(&self, headers: &HeaderMap) -> Result<(), Fault> {
+        let key = headers.get(ADMIN_KEY).ok_or(Fault::KeyMissing("x-admin-key"))?;
+        let given = key.to_str().map_err(|_| Fault::KeyInvalid)?;
+        if self.keys.pepper.same(given, &self.keys.admin) { Ok(()) } else { Err(Fault::KeyInvalid) }
+    }
+}
+
+/// The one key that the two headers name.
+fn sent_key(headers: &HeaderMap) -> Result<String, Fault> {
+    let mut keys = Vec::new();
+    for value in headers.get_all(API_KEY) {
+        keys.push(value.to_str().map_err(|_| Fault::KeyInvalid)?.trim());
+    }
+    for value in headers.get_all(AUTHORIZATION) {
+        let value = value.to_str().map_err(|_| Fault::KeyInvalid)?;
+        if let Some((scheme, key)) = value.split_once(' ')
+            && scheme.eq_ignore_ascii_case("bearer")
+        {
+            keys.push(key.trim());
+        }
+    }
+    keys.retain(|key| !key.is_empty());
+    keys.dedup();
+    match keys.as_slice() {
+        [] => Err(Fault::KeyMissing("x-api-key")),
+        [key] => Ok((*key).to_owned()),
+        _ => Err(Fault::AuthAmbiguous),
+    }
+}

@@ -1,0 +1,167 @@
+//! A request as the endpoints see it: whole, bounded, and with its parts easy to read.
+
+use bytes::Bytes;
+use http::{HeaderMap, header::CONTENT_TYPE};
+use verifactu_core::{
+    api::{Detail, Json},
+    types::RequestId,
+};
+
+use super::error::Fault;
+
+/// A request.
+pub(crate) struct Call {
+    pub(super) request: RequestId,
+    pub(super) headers: HeaderMap,
+    /// Values of the path's variables, in their order.
+    pub(super) variables: Vec<String>,
+    pub(super) query: String,
+    pub(super) body: Bytes,
+}
+
+impl Call {
+    /// The first variable of the path.
+    pub(super) fn variable(&self) -> &str {
+        self.variables.first().map_or("", String::as_str)
+    }
+
+    /// The media type of the body, in lower case and without its parameters.
+    pub(super) fn media_type(&self) -> String {
+        let value = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// The body as JSON.
+    pub(super) fn json(&self) -> Result<Json, Fault> {
+        const JSON: &str = "application/json";
+        if self.media_type() != JSON {
+            return Err(Fault::MediaType(JSON));
+        }
+        Json::parse(&self.body).map_err(Fault::Json)
+    }
+
+    /// The one parameter that a route takes, if it is given; any other is an error.
+    pub(super) fn parameter(&self, name: &str) -> Result<Option<&str>, Fault> {
+        let mut found = None;
+        for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if key != name {
+                return Err(Fault::field(key, "is no parameter of this route"));
+            }
+            if found.replace(value).is_some() {
+                return Err(Fault::field(key, "is given twice"));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The members of a JSON object, each to be taken once; what is wrong with them is collected.
+pub(super) struct Members<'a> {
+    left: Vec<(&'a str, &'a Json)>,
+    details: Vec<Detail>,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn of(body: &'a Json) -> Result<Self, Fault> {
+        match body {
+            Json::Object(members) => Ok(Self {
+                left: members.iter().map(|(key, value)| (&**key, value)).collect(),
+                details: Vec::new(),
+            }),
+            other => Err(Fault::field("", format!("must be an object, not {}", other.kind()))),
+        }
+    }
+
+    /// A text that has to be there.
+    pub(super) fn text<T, E: std::fmt::Display>(
+        &mut self,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let value = self.need(key)?;
+        self.parsed(key, value, parse)
+    }
+
+    /// A text that may be absent or null.
+    pub(super) fn optional<T, E: std::fmt::Display>(
+        &mut self,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let value = self.take(key)?;
+        self.parsed(key, value, parse)
+    }
+
+    /// A boolean that may be absent.
+    pub(super) fn flag(&mut self, key: &str) -> bool {
+        match self.take(key) {
+            None => false,
+            Some(Json::Bool(set)) => *set,
+            Some(other) => {
+                self.problem(key, format!("must be a boolean, not {}", other.kind()));
+                false
+            }
+        }
+    }
+
+    /// A list of texts that has to be there and is not empty.
+    pub(super) fn list<T>(&mut self, key: &str, parse: impl Fn(&str) -> Option<T>, expected: &str) -> Vec<T> {
+        let Some(value) = self.need(key) else { return Vec::new() };
+        let Json::Array(items) = value else {
+            self.problem(key, format!("must be an array, not {}", value.kind()));
+            return Vec::new();
+        };
+        if items.is_empty() {
+            self.problem(key, "must not be empty");
+        }
+        let mut list = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            match item.as_str().and_then(&parse) {
+                Some(item) => list.push(item),
+                None => self.problem(&format!("{key}[{index}]"), expected),
+            }
+        }
+        list
+    }
+
+    /// Notes that something is wrong.
+    pub(super) fn problem(&mut self, field: &str, message: impl Into<String>) {
+        self.details.push(Detail { field: field.to_owned(), code: None, message: message.into() });
+    }
+
+    /// All that is wrong, with the members that nobody took.
+    pub(super) fn finish(mut self) -> Result<(), Fault> {
+        for (key, _) in std::mem::take(&mut self.left) {
+            self.problem(key, "unknown field");
+        }
+        if self.details.is_empty() { Ok(()) } else { Err(Fault::Fields(self.details)) }
+    }
+
+    fn need(&mut self, key: &str) -> Option<&'a Json> {
+        let value = self.take(key);
+        if value.is_none() {
+            self.problem(key, "is required");
+        }
+        value
+    }
+
+    fn take(&mut self, key: &str) -> Option<&'a Json> {
+        let at = self.left.iter().position(|(known, _)| *known == key)?;
+        let (_, value) = self.left.swap_remove(at);
+        (*value != Json::Null).then_some(value)
+    }
+
+    fn parsed<T, E: std::fmt::Display>(
+        &mut self,
+        key: &str,
+        value: &Json,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let Some(text) = value.as_str() else {
+            self.problem(key, format!("must be a string, not {}", value.kind()));
+            return None;
+        };
+        parse(text).map_err(|error| self.problem(key, error.to_string())).ok()
+    }
+}

@@ -1,0 +1,416 @@
+//! From what happened to what the caller is told: the only file with status codes.
+
+use std::error::Error;
+
+use http::{
+    HeaderMap, HeaderValue, Method, StatusCode,
+    header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER},
+};
+use verifactu_core::{
+    api::{Detail, Details, ErrorBody, ErrorCode, Job, JsonError, Ready, Scope, rest_name},
+    certificate::{CertificateError, Malformed},
+    engine::EngineError,
+    ledger::{LedgerError, LedgerErrorKind, Refusal},
+    types::{JobId, RequestId},
+    validation::Field,
+};
+
+use super::reply::Reply;
+
+/// Everything that keeps a request from its answer.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// Fields are missing or wrong.
+    Fields(Vec<Detail>),
+    Json(JsonError),
+    /// The bytes are no request.
+    NotHttp,
+    IdempotencyKeyMissing,
+    IdempotencyKeyInvalid,
+
+    AuthAmbiguous,
+    /// No key in the header that the route takes.
+    KeyMissing(&'static str),
+    KeyInvalid,
+    KeyRevoked,
+    KeyExpired,
+    Scope(Scope),
+    Suspended,
+
+    NotFound(&'static str),
+    Method(Vec<Method>),
+    BodyTooLarge(usize),
+    BodyTooSlow,
+    MediaType(&'static str),
+    HeadersTooLarge(usize),
+
+    Chain(Box<Refusal>),
+    IdempotencyConflict(JobId),
+    JobDead(Box<Job>),
+    AlreadySubmitted(JobId),
+    QuotaReached {
+        limit: Option<u64>,
+        used: u64,
+    },
+    TenantExists,
+
+    CertificateRequired,
+    AllowedNifMismatch,
+    CertificateNifMismatch,
+    Certificate(CertificateError),
+
+    Store(LedgerError),
+    Overloaded,
+    ShuttingDown,
+    NotReady(Ready),
+    /// A fault of ours, which the log explains.
+    Internal(Box<dyn Error + Send + Sync>),
+}
+
+/// The kinds of success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Success {
+    Ok,
+    Created,
+    Accepted,
+}
+
+impl Success {
+    pub(super) const fn status(self) -> StatusCode {
+        match self {
+            Self::Ok => StatusCode::OK,
+            Self::Created => StatusCode::CREATED,
+            Self::Accepted => StatusCode::ACCEPTED,
+        }
+    }
+}
+
+impl Fault {
+    /// One field that is missing or wrong.
+    pub(crate) fn field(field: &str, message: impl Into<String>) -> Self {
+        Self::Fields(vec![Detail { field: field.to_owned(), code: None, message: message.into() }])
+    }
+
+    /// Fields with what is wrong with each.
+    pub(crate) fn fields(fields: impl IntoIterator<Item = (String, &'static str)>) -> Self {
+        let detail = |(field, message): (_, &str)| Detail { field, code: None, message: message.to_owned() };
+        Self::Fields(fields.into_iter().map(detail).collect())
+    }
+
+    /// The answer, as a problem document if the caller prefers one.
+    pub(crate) fn into_reply(self, request: RequestId, accepted: &HeaderMap) -> Reply {
+        if let Self::Internal(error) = &self {
+            tracing::error!(%request, error = &**error as &dyn Error, "the request failed");
+        }
+        if let Self::Store(error) = &self {
+            tracing::error!(%request, error = error as &dyn Error, "the ledger failed");
+        }
+        let mut headers = HeaderMap::new();
+        if let Some(seconds) = self.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(seconds));
+        }
+        match &self {
+            Self::Method(allowed) => {
+                let allowed = allowed.iter().map(Method::as_str).collect::<Vec<_>>().join(", ");
+                if let Ok(value) = HeaderValue::from_str(&allowed) {
+                    headers.insert(ALLOW, value);
+                }
+            }
+            Self::ShuttingDown | Self::BodyTooSlow => {
+                headers.insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            _ => {}
+        }
+        let code = self.code();
+        let status = status(code);
+        let ready = match &self {
+            Self::NotReady(ready) => serde_json::to_value(ready).ok(),
+            _ => None,
+        };
+        let mut body = serde_json::to_value(self.document(code, request)).unwrap_or_default();
+        if let (Some(body), Some(serde_json::Value::Object(ready))) = (body.as_object_mut(), ready) {
+            body.extend(ready);
+        }
+        let (kind, body) = if wants_problem(accepted) {
+            ("application/problem+json", problem(body, code, status))
+        } else {
+            ("application/json", body)
+        };
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        Reply::new(status, headers, body.to_string())
+    }
+
+    /// The word for it.
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Fields(_) | Self::NotHttp => ErrorCode::ValidationFailed,
+            Self::Json(_) => ErrorCode::InvalidJson,
+            Self::IdempotencyKeyMissing => ErrorCode::IdempotencyKeyMissing,
+            Self::IdempotencyKeyInvalid => ErrorCode::IdempotencyKeyInvalid,
+            Self::AuthAmbiguous => ErrorCode::AuthAmbiguous,
+            Self::KeyMissing(_) => ErrorCode::ApiKeyMissing,
+            Self::KeyInvalid => ErrorCode::ApiKeyInvalid,
+            Self::KeyRevoked => ErrorCode::ApiKeyRevoked,
+            Self::KeyExpired => ErrorCode::ApiKeyExpired,
+            Self::Scope(_) => ErrorCode::InsufficientScope,
+            Self::Suspended => ErrorCode::AccountSuspended,
+            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::Method(_) => ErrorCode::MethodNotAllowed,
+            Self::BodyTooLarge(_) => ErrorCode::PayloadTooLarge,
+            Self::BodyTooSlow => ErrorCode::RequestTimeout,
+            Self::MediaType(_) => ErrorCode::UnsupportedMediaType,
+            Self::HeadersTooLarge(_) => ErrorCode::HeadersTooLarge,
+            Self::Chain(refusal) => match **refusal {
+                Refusal::Discontinuous { .. } => ErrorCode::ChainContinuity,
+                Refusal::NotFirst => ErrorCode::ChainState,
+                Refusal::ClockSkew { .. } => ErrorCode::ClockSkew,
+                Refusal::TimeOutOfBounds { .. } => ErrorCode::ValidationFailed,
+                Refusal::HuellaMismatch { .. } => ErrorCode::HuellaMismatch,
+                Refusal::CorrectionConflict { .. } => ErrorCode::CorrectionConflict,
+                _ => ErrorCode::Internal,
+            },
+            Self::IdempotencyConflict(_) => ErrorCode::IdempotencyConflict,
+            Self::JobDead(_) => ErrorCode::IdempotencyJobDead,
+            Self::AlreadySubmitted(_) => ErrorCode::InvoiceAlreadySubmitted,
+            Self::QuotaReached { .. } => ErrorCode::PlanLimitReached,
+            Self::TenantExists => ErrorCode::TenantExists,
+            Self::CertificateRequired => ErrorCode::TenantCertificateRequired,
+            Self::AllowedNifMismatch => ErrorCode::AllowedNifMismatch,
+            Self::CertificateNifMismatch => ErrorCode::CertNifMismatch,
+            Self::Certificate(error) => match error {
+                CertificateError::WrongPassphrase => ErrorCode::WrongPassphrase,
+                CertificateError::Malformed(Malformed::TooLarge) => ErrorCode::PayloadTooLarge,
+                CertificateError::Malformed(_) | CertificateError::UnsupportedKey => ErrorCode::Malformed,
+                CertificateError::LegacyEncryption | CertificateError::UnsupportedMac => ErrorCode::LegacyRc2,
+                CertificateError::Expired { .. } => ErrorCode::Expired,
+                _ => ErrorCode::Internal,
+            },
+            Self::Store(error) => match error.kind {
+                LedgerErrorKind::Unavailable | LedgerErrorKind::Unknown => ErrorCode::StoreUnavailable,
+                _ => ErrorCode::Internal,
+            },
+            Self::Overloaded => ErrorCode::Overloaded,
+            Self::ShuttingDown => ErrorCode::ShuttingDown,
+            Self::NotReady(_) => ErrorCode::StoreUnavailable,
+            Self::Internal(_) => ErrorCode::Internal,
+        }
+    }
+
+    /// Seconds after which the same request may succeed.
+    fn retry_after(&self) -> Option<&'static str> {
+        match status(self.code()) {
+            StatusCode::SERVICE_UNAVAILABLE => Some("5"),
+            _ => None,
+        }
+    }
+
+    fn document(self, code: ErrorCode, request: RequestId) -> ErrorBody {
+        let mut body = ErrorBody::new(code, self.message(), request);
+        if status(code) == StatusCode::UNPROCESSABLE_ENTITY {
+            body.details = Some(Details::Code { code: code.as_str().to_owned() });
+        }
+        match self {
+            Self::Fields(details) => body.details = Some(Details::Fields(details)),
+            Self::Scope(scope) => body.required = Some(scope.as_str().to_owned()),
+            Self::IdempotencyConflict(job) | Self::AlreadySubmitted(job) => body.job_id = Some(job),
+            Self::JobDead(job) => {
+                body.job_id = Some(job.job_id);
+                body.job = Some(job);
+            }
+            Self::QuotaReached { limit, used } => {
+                body.limit = limit;
+                body.used = Some(used);
+            }
+            Self::Chain(refusal) => chain_members(*refusal, &mut body),
+            _ => {}
+        }
+        body
+    }
+
+    /// The sentence for it. Nothing of the inside of the service, and nothing secret.
+    fn message(&self) -> String {
+        let fixed = match self {
+            Self::Fields(details) => match details.as_slice() {
+                [only] if only.field.is_empty() => return only.message.clone(),
+                [only] => return format!("{}: {}", only.field, only.message),
+                several => return format!("{} fields are wrong; details names each", several.len()),
+            },
+            Self::Json(error) => return error.to_string(),
+            Self::NotHttp => "not a valid HTTP request",
+            Self::IdempotencyKeyMissing => "the header x-idempotency-key is required",
+            Self::IdempotencyKeyInvalid => {
+                "x-idempotency-key takes one value of 1 to 128 visible ASCII characters"
+            }
+            Self::AuthAmbiguous => "two different keys were sent; send one",
+            Self::KeyMissing(header) => return format!("a key is required in the header {header}"),
+            Self::KeyInvalid => "the key is not valid",
+            Self::KeyRevoked => "the key has been revoked",
+            Self::KeyExpired => "the key has expired",
+            Self::Scope(scope) => return format!("the key lacks the scope {}", scope.as_str()),
+            Self::Suspended => "the account is suspended; it can only read",
+            Self::NotFound(what) => return format!("there is no such {what}"),
+            Self::Method(_) => "the route does not take this method; Allow names those it takes",
+            Self::BodyTooLarge(limit) => return format!("the body is larger than {limit} bytes"),
+            Self::BodyTooSlow => "the body did not arrive in time",
+            Self::MediaType(wanted) => return format!("the body must be {wanted}"),
+            Self::HeadersTooLarge(limit) => {
+                return format!("request line and headers are larger than {limit} bytes");
+            }
+            Self::Chain(refusal) => return chain_message(refusal),
+            Self::IdempotencyConflict(_) => "the idempotency key was used with another body",
+            Self::JobDead(_) => "the job of this idempotency key is dead; issue a rectifying invoice",
+            Self::AlreadySubmitted(_) => {
+                "the account submitted this invoice before; send a correction with subsanacion, or a rectifying invoice"
+            }
+            Self::QuotaReached { .. } => "the plan's limit is reached",
+            Self::TenantExists => "an account with this identifier exists",
+            Self::CertificateRequired => "the account has no certificate; upload one first",
+            Self::AllowedNifMismatch => "the account may not act for this nif",
+            Self::CertificateNifMismatch => "the certificate does not belong to the account's holder",
+            Self::Certificate(error) => return error.to_string(),
+            Self::Store(_) => "the store does not answer; the same request may succeed later",
+            Self::Overloaded => "the service is busy; try again later",
+            Self::ShuttingDown => "the service is stopping; try again later",
+            Self::NotReady(_) => "the service is not ready; dependencies says why",
+            Self::Internal(_) => "the service failed; support can find the request by its requestId",
+        };
+        fixed.to_owned()
+    }
+}
+
+/// What a refusal adds to its document.
+fn chain_members(refusal: Refusal, body: &mut ErrorBody) {
+    match refusal {
+        Refusal::Discontinuous { expected, received } => {
+            body.expected_huella = expected;
+            body.received_huella = Some(received);
+        }
+        Refusal::HuellaMismatch { canonical, computed } => {
+            body.canonical = Some(canonical);
+            body.expected_huella = Some(computed);
+        }
+        Refusal::CorrectionConflict { expected } => body.expected = Some(expected.code().to_owned()),
+        Refusal::TimeOutOfBounds { .. } => {
+            let field = rest_name(Field::GeneratedAt).to_owned();
+            let detail = Detail { field, code: None, message: body.message.clone() };
+            body.details = Some(Details::Fields(vec![detail]));
+        }
+        _ => {}
+    }
+}
+
+fn chain_message(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Discontinuous { expected: Some(_), .. } => {
+            "the huella given is not that of the chain's last record; use expectedHuella or omit encadenamiento"
+                .to_owned()
+        }
+        Refusal::Discontinuous { expected: None, .. } => {
+            "the chain has no records yet; omit encadenamiento".to_owned()
+        }
+        Refusal::NotFirst => "the chain has records already; omit primerRegistro".to_owned(),
+        Refusal::ClockSkew { head } => {
+            format!("the chain's last record, of {head}, lies in the future; check the clocks")
+        }
+        Refusal::TimeOutOfBounds { earliest: Some(earliest), latest } => {
+            format!("must lie between {earliest} and {latest}")
+        }
+        Refusal::TimeOutOfBounds { earliest: None, latest } => format!("must not be later than {latest}"),
+        Refusal::HuellaMismatch { .. } => {
+            "the huella is not the one that the canonical string gives".to_owned()
+        }
+        Refusal::CorrectionConflict { expected } => {
+            format!("the flags contradict what is known of the invoice; expected {}", expected.code())
+        }
+        _ => "the record cannot stand at the end of its chain".to_owned(),
+    }
+}
+
+/// The status of each word.
+const fn status(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::ValidationFailed
+        | ErrorCode::InvalidJson
+        | ErrorCode::IdempotencyKeyMissing
+        | ErrorCode::IdempotencyKeyInvalid
+        | ErrorCode::HuellaMismatch
+        | ErrorCode::AuthAmbiguous => StatusCode::BAD_REQUEST,
+        ErrorCode::ApiKeyMissing
+        | ErrorCode::ApiKeyInvalid
+        | ErrorCode::ApiKeyRevoked
+        | ErrorCode::ApiKeyExpired => StatusCode::UNAUTHORIZED,
+        ErrorCode::PlanLimitReached => StatusCode::PAYMENT_REQUIRED,
+        ErrorCode::InsufficientScope | ErrorCode::AccountSuspended => StatusCode::FORBIDDEN,
+        ErrorCode::NotFound => StatusCode::NOT_FOUND,
+        ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+        ErrorCode::ChainContinuity
+        | ErrorCode::ChainState
+        | ErrorCode::CorrectionConflict
+        | ErrorCode::IdempotencyConflict
+        | ErrorCode::IdempotencyJobDead
+        | ErrorCode::InvoiceAlreadySubmitted
+        | ErrorCode::IssuerHeld
+        | ErrorCode::JobNotRetryable
+        | ErrorCode::TenantExists => StatusCode::CONFLICT,
+        ErrorCode::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ErrorCode::TenantCertificateRequired
+        | ErrorCode::AllowedNifMismatch
+        | ErrorCode::CertNifMismatch
+        | ErrorCode::WrongPassphrase
+        | ErrorCode::Malformed
+        | ErrorCode::LegacyRc2
+        | ErrorCode::Expired => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        ErrorCode::AuthorityError => StatusCode::BAD_GATEWAY,
+        ErrorCode::AuthorityTimeout => StatusCode::GATEWAY_TIMEOUT,
+        ErrorCode::Overloaded
+        | ErrorCode::StoreUnavailable
+        | ErrorCode::ClockSkew
+        | ErrorCode::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn wants_problem(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(http::header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| value.contains("application/problem+json"))
+}
+
+/// The same members, with those of RFC 9457 beside them.
+fn problem(mut body: serde_json::Value, code: ErrorCode, status: StatusCode) -> serde_json::Value {
+    if let Some(members) = body.as_object_mut() {
+        members.insert("type".to_owned(), format!("urn:verifactu:error:{code}").into());
+        members.insert("title".to_owned(), code.name().into());
+        members.insert("status".to_owned(), status.as_u16().into());
+        let detail = members.get("message").cloned().unwrap_or_default();
+        members.insert("detail".to_owned(), detail);
+        members.insert(
+            "instance".to_owned(),
+            members.get("requestId").cloned().map_or_else(serde_json::Value::default, |id| {
+                format!("urn:uuid:{}", id.as_str().unwrap_or_default()).into()
+            }),
+        );
+    }
+    body
+}
+
+impl From<LedgerError> for Fault {
+    fn from(error: LedgerError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<EngineError> for Fault {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Ledger(error) => Self::Store(error),
+            other => Self::Internal(other.into()),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! `POST /send-invoice` and `POST /cancel-invoice`.
+//!
+//! The order of the checks is part of the contract: a repeated key is answered before the account
+//! and the body are looked at, and only an accepted request uses a key up.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName, HeaderValue, header::RETRY_AFTER};
+use jiff::Timestamp;
+use verifactu_core::{
+    api::{CancelRequest, Defaults, Json, SendRequest, SystemClaim, Warning, fingerprint},
+    chain::{PlaceClaim, Stamp},
+    engine::Submit,
+    job::{JobKind, JobState},
+    ledger::{Appended, Idempotency, Submission},
+    record::Statement,
+    types::{Date, RequestId, Text},
+};
+
+use super::{
+    Service,
+    auth::Account,
+    call::Call,
+    error::{Fault, Success},
+    reply::Reply,
+};
+
+const KEY: HeaderName = HeaderName::from_static("x-idempotency-key");
+const KEY_ALIAS: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// Longest idempotency key (specification, Limits).
+const MAX_KEY: usize = 128;
+
+/// A body that was read, of either kind.
+struct Stated {
+    statement: Statement,
+    issuer_name: Option<Text<120>>,
+    place: PlaceClaim,
+    stamp: Option<Stamp>,
+    system: Option<SystemClaim>,
+    warnings: Vec<Warning>,
+}
+
+pub(super) async fn send(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
+    accept(&service, &call, account, JobKind::Send, |body, defaults| {
+        let request = SendRequest::read(body, defaults).map_err(Fault::Fields)?;
+        Ok(Stated {
+            issuer_name: Some(request.invoice.issuer_name.clone()),
+            statement: Statement::Invoice(Box::new(request.invoice)),
+            place: request.chain,
+            stamp: request.stamp,
+            system: request.system,
+            warnings: request.warnings,
+        })
+    })
+    .await
+}
+
+pub(super) async fn cancel(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
+    accept(&service, &call, account, JobKind::Cancel, |body, defaults| {
+        let request = CancelRequest::read(body, defaults).map_err(Fault::Fields)?;
+        Ok(Stated {
+            issuer_name: request.issuer_name,
+            statement: Statement::Cancellation(Box::new(request.cancellation)),
+            place: request.chain,
+            stamp: request.stamp,
+            system: request.system,
+            warnings: request.warnings,
+        })
+    })
+    .await
+}
+
+async fn accept(
+    service: &Service,
+    call: &Call,
+    account: Account,
+    kind: JobKind,
+    read: impl FnOnce(&Json, &Defaults<'_>) -> Result<Stated, Fault>,
+) -> Result<Reply, Fault> {
+    let body = call.json()?;
+    let key = idempotency_key(&call.headers)?;
+    let fingerprint = fingerprint(&body);
+    let tenant = &account.tenant;
+    if let Some((known, submission)) = service.engine.ledger().replay(&tenant.id, kind, &key).await? {
+        return replayed(service, call, known == fingerprint, &submission);
+    }
+    account.may_write()?;
+    let defaults = Defaults {
+        issuer_name: tenant.issuer_name.as_ref(),
+        today: Date::in_madrid(service.clock.now()),
+        demoted: &service.demoted_rules,
+    };
+    let mut stated = read(&body, &defaults)?;
+    let issuer = stated.statement.invoice_id().issuer;
+    if tenant.allowed_nif.is_some_and(|allowed| allowed != issuer) {
+        return Err(Fault::AllowedNifMismatch);
+    }
+    check_certificate(service, &account, &mut stated.warnings).await?;
+    let issuer_name = match stated.issuer_name.take() {
+        Some(name) => name,
+        None => known_name(service, &account, &stated.statement).await?,
+    };
+    let system = own_system(service, &account, &mut stated);
+    let appended = service
+        .engine
+        .accept(Submit {
+            tenant: tenant.id.clone(),
+            statement: stated.statement,
+            issuer_name,
+            idempotency: Idempotency { key, fingerprint },
+            place: stated.place,
+            stamp: stated.stamp,
+            system,
+            quota: None,
+            request: call.request,
+        })
+        .await?;
+    match appended {
+        Appended::New { submission, due } => {
+            created(service, call.request, &submission, due, stated.warnings)
+        }
+        Appended::Replay { fingerprint: known, submission } => {
+            replayed(service, call, known == fingerprint, &submission)
+        }
+        Appended::AlreadySubmitted(job) => Err(Fault::AlreadySubmitted(job)),
+        Appended::QuotaReached { used } => Err(Fault::QuotaReached { limit: None, used }),
+        Appended::Refused(refusal) => Err(Fault::Chain(Box::new(refusal))),
+    }
+}
+
+fn created(
+    service: &Service,
+    request: RequestId,
+    submission: &Submission,
+    due: Option<Timestamp>,
+    warnings: Vec<Warning>,
+) -> Result<Reply, Fault> {
+    let body = service.views.accepted(submission, warnings);
+    let reply = Reply::json(Success::Accepted, request, body)?;
+    Ok(located(reply, submission).with(RETRY_AFTER, seconds_until(due, service.clock.now())))
+}
+
+/// The answer to a key that was used before.
+fn replayed(
+    service: &Service,
+    call: &Call,
+    same_body: bool,
+    submission: &Submission,
+) -> Result<Reply, Fault> {
+    if !same_body {
+        return Err(Fault::IdempotencyConflict(submission.job.id));
+    }
+    let progress = &submission.job.progress;
+    let reply = match progress.state {
+        JobState::Dead => {
+            let job = Box::new(service.views.job(submission));
+            return Ok(Fault::JobDead(job)
+                .into_reply(call.request, &call.headers)
+                .with(REPLAYED, HeaderValue::from_static("true")));
+        }
+        JobState::Succeeded => Reply::json(Success::Ok, call.request, service.views.job(submission))?,
+        JobState::Pending | JobState::Processing | JobState::Failed => {
+            let body = service.views.accepted(submission, Vec::new());
+            let wait = seconds_until(progress.next_retry_at, service.clock.now());
+            Reply::json(Success::Accepted, call.request, body)?.with(RETRY_AFTER, wait)
+        }
+    };
+    Ok(located(reply, submission).with(REPLAYED, HeaderValue::from_static("true")))
+}
+
+fn located(reply: Reply, submission: &Submission) -> Reply {
+    reply.at(&format!("/v1/jobs/{}", submission.job.id))
+}
+
+/// Whole seconds, one at least; five where nothing is known.
+fn seconds_until(time: Option<Timestamp>, now: Timestamp) -> HeaderValue {
+    let seconds = time.map_or(5, |time| (time.as_second() - now.as_second()).max(1));
+    HeaderValue::from(seconds)
+}
+
+/// The key, under either name of its header.
+fn idempotency_key(headers: &HeaderMap) -> Result<String, Fault> {
+    let mut found: Option<&str> = None;
+    for value in headers.get_all(KEY).iter().chain(headers.get_all(KEY_ALIAS)) {
+        let value = value.to_str().map_err(|_| Fault::IdempotencyKeyInvalid)?;
+        if found.is_some_and(|known| known != value) {
+            return Err(Fault::IdempotencyKeyInvalid);
+        }
+        found = Some(value);
+    }
+    let key = found.ok_or(Fault::IdempotencyKeyMissing)?;
+    let visible = key.bytes().all(|byte| byte.is_ascii_graphic());
+    if key.is_empty() || key.len() > MAX_KEY || !visible {
+        return Err(Fault::IdempotencyKeyInvalid);
+    }
+    Ok(key.to_owned())
+}
+
+/// An account needs a certificate where they are required. One that has expired meanwhile holds the
+/// sending up, not the invoice: its record and QR do not depend on it.
+async fn check_certificate(
+    service: &Service,
+    account: &Account,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), Fault> {
+    match service.accounts.certificate(&account.tenant.id).await? {
+        None if service.certificate_required => Err(Fault::CertificateRequired),
+        Some(certificate) if certificate.not_after < service.clock.now() => {
+            warnings.push(Warning {
+                code: "certificate_expired".to_owned(),
+                field: None,
+                message: "the account's certificate has expired; the record is sent once another is uploaded"
+                    .to_owned(),
+            });
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A cancellation may leave the issuer's name to the record of the invoice that it cancels.
+async fn known_name(service: &Service, account: &Account, statement: &Statement) -> Result<Text<120>, Fault> {
+    let history = service.engine.ledger().history(&account.tenant.id, statement.invoice_id()).await?;
+    history
+        .last()
+        .map(|known| known.record.issuer_name.clone())
+        .ok_or_else(|| Fault::field("nombre", "is required: the account has no record of the invoice"))
+}
+
+/// The caller's own system counts where the account may name one.
+fn own_system(
+    service: &Service,
+    account: &Account,
+    stated: &mut Stated,
+) -> Option<verifactu_core::record::ComputerSystem> {
+    let claim = stated.system.take()?;
+    if account.tenant.own_system {
+        return Some(claim.or(&service.engine.settings().system));
+    }
+    stated.warnings.push(Warning {
+        code: "system_ignored".to_owned(),
+        field: Some("sistemaInformatico".to_owned()),
+        message: "the account may not name its own system; the service's stands in the record".to_owned(),
+    });
+    None
+}

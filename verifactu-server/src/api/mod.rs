@@ -1,0 +1,216 @@
+//! The REST interface: from a whole request to its answer.
+//!
+//! [`routes`] says what there is, [`auth`] who calls, [`error`] what a failure looks like from
+//! outside. The endpoints turn requests into calls of the engine and the accounts, and hold no state.
+
+mod auth;
+mod call;
+mod certificates;
+mod chains;
+mod error;
+mod invoices;
+mod jobs;
+mod me;
+mod multipart;
+mod reply;
+mod routes;
+mod system;
+mod tenants;
+mod view;
+
+pub(crate) use error::Fault;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
+use tokio::sync::Semaphore;
+use tracing::Instrument as _;
+use verifactu_core::{
+    engine::Engine,
+    ledger::{Accounts, AuditEntry, LedgerError},
+    queue::Queue,
+    types::{Clock, Environment, Ids, RequestId, TenantId},
+};
+
+use crate::{accounts::Keys, config::Limits, presenters::AccountPresenters};
+
+use call::Call;
+use reply::Reply;
+use routes::{Endpoint, Found};
+use view::Views;
+
+/// What the endpoints work with.
+pub(crate) struct Service {
+    pub(crate) engine: Engine,
+    pub(crate) accounts: Arc<dyn Accounts>,
+    pub(crate) queue: Arc<dyn Queue>,
+    pub(crate) presenters: Arc<AccountPresenters>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) keys: Keys,
+    pub(crate) views: Views,
+    pub(crate) environment: Environment,
+    pub(crate) limits: Limits,
+    /// Refuse invoices of accounts without a certificate.
+    pub(crate) certificate_required: bool,
+    pub(crate) demoted_rules: Vec<String>,
+    /// Bounds the uploads that are opened side by side: each may hash for a third of a second.
+    pub(crate) uploads: Semaphore,
+    /// Set once the service is to end.
+    pub(crate) stopping: AtomicBool,
+}
+
+/// What is known of a request once its headers and body are read.
+pub(crate) struct Arrived {
+    pub(crate) request: RequestId,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const ENVIRONMENT: HeaderName = HeaderName::from_static("x-verifactu-environment");
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+/// The date from which paths without their version are deprecated (RFC 9745): 1 January 2026.
+const DEPRECATED_SINCE: &str = "@1767225600";
+
+impl Service {
+    pub(crate) fn views(check: verifactu_core::qr::CheckService, max_attempts: u32) -> Views {
+        Views::new(check, max_attempts)
+    }
+
+    /// The largest body of a request with this method and path.
+    pub(crate) fn body_limit(&self, method: &Method, uri: &Uri) -> usize {
+        match routes::find(method, uri.path()) {
+            Ok(found) => (found.route.limit)(&self.limits),
+            Err(_) => self.limits.body,
+        }
+    }
+
+    /// Answers a request. What was begun is finished even if the caller goes away, and a panic is an
+    /// answer like any other.
+    pub(crate) async fn answer(self: Arc<Self>, arrived: Arrived) -> Response<Bytes> {
+        let (request, began) = (arrived.request, Instant::now());
+        let (method, headers) = (arrived.method.clone(), arrived.headers.clone());
+        let found = routes::find(&arrived.method, &arrived.path);
+        let route = found.as_ref().map_or("", |found| found.route.path);
+        let successor = found.as_ref().ok().and_then(|found| found.successor.clone());
+        let span = tracing::info_span!("request", id = %request);
+        let service = self.clone();
+        let work = async move { service.route(arrived, found).await }.instrument(span);
+        let result = match tokio::spawn(work).await {
+            Ok(result) => result,
+            Err(error) => Err(Fault::Internal(error.into())),
+        };
+        let mut reply = result.unwrap_or_else(|fault| fault.into_reply(request, &headers));
+        if let Some(path) = successor {
+            reply = reply.with(DEPRECATION, HeaderValue::from_static(DEPRECATED_SINCE));
+            let link = format!("<{path}>; rel=\"successor-version\"");
+            if let Ok(link) = HeaderValue::from_str(&link) {
+                reply = reply.with(http::header::LINK, link);
+            }
+        }
+        let response = self.seal(request, reply);
+        tracing::info!(
+            target: "access",
+            %request,
+            %method,
+            route,
+            status = response.status().as_u16(),
+            ms = began.elapsed().as_secs_f64() * 1000.0,
+        );
+        response
+    }
+
+    /// Answers a request that could not be read.
+    pub(crate) fn refuse(&self, request: RequestId, headers: &HeaderMap, fault: Fault) -> Response<Bytes> {
+        let response = self.seal(request, fault.into_reply(request, headers));
+        tracing::info!(target: "access", %request, status = response.status().as_u16(), "refused unread");
+        response
+    }
+
+    /// Whether the service is to end.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    async fn route(
+        self: Arc<Self>,
+        arrived: Arrived,
+        found: Result<Found, Vec<Method>>,
+    ) -> Result<Reply, Fault> {
+        let Found { route, variables, .. } = match found {
+            Ok(found) => found,
+            Err(methods) if methods.is_empty() => return Err(Fault::NotFound("route")),
+            Err(methods) => return Err(Fault::Method(methods)),
+        };
+        let Arrived { request, query, headers, body, .. } = arrived;
+        let call = Call { request, headers, variables, query, body };
+        if self.is_stopping() && !matches!(route.endpoint, Endpoint::Anyone(_)) {
+            return Err(Fault::ShuttingDown);
+        }
+        match route.endpoint {
+            Endpoint::Anyone(handler) => handler(self, call).await,
+            Endpoint::Operator(handler) => {
+                self.operator(&call.headers)?;
+                handler(self, call).await
+            }
+            Endpoint::Key(scope, handler) => {
+                let account = self.account(&call.headers, scope).await?;
+                handler(self, call, account).await
+            }
+        }
+    }
+
+    /// The headers that every answer has.
+    fn seal(&self, request: RequestId, reply: Reply) -> Response<Bytes> {
+        let Reply { status, mut headers, body } = reply;
+        if let Ok(value) = HeaderValue::from_str(&request.to_string()) {
+            headers.insert(REQUEST_ID, value);
+        }
+        headers.insert(ENVIRONMENT, HeaderValue::from_static(self.environment.as_str()));
+        headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        response
+    }
+
+    /// Writes down what was done to what.
+    async fn audit(
+        &self,
+        actor: &str,
+        action: &str,
+        subject: String,
+        request: RequestId,
+    ) -> Result<(), LedgerError> {
+        let entry = AuditEntry {
+            at: self.clock.now(),
+            actor: actor.to_owned(),
+            action: action.to_owned(),
+            subject,
+            request: Some(request),
+        };
+        self.accounts.audit(&entry).await
+    }
+
+    /// Releases the chains that waited for an account's certificate.
+    async fn release(&self, tenant: &TenantId) -> Result<(), LedgerError> {
+        let reason = verifactu_core::ledger::HoldReason::Certificate;
+        for chain in self.engine.ledger().release(tenant, reason).await? {
+            if let Err(error) = self.queue.schedule(chain, self.clock.now()).await {
+                tracing::warn!(%error, %chain, "queue out of reach; the next sweep finds the chain");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! The route table: one line per endpoint, with its method, its path, who may call it, and what
+//! answers.
+//!
+//! Every path stands below `/v1`; without the prefix it answers as well, and says that it is
+//! deprecated. Paths of the system itself have no version.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use http::Method;
+use verifactu_core::api::Scope;
+
+use crate::config::Limits;
+
+use super::{
+    Service, auth::Account, call::Call, certificates, chains, error::Fault, invoices, jobs, me, reply::Reply,
+    system, tenants,
+};
+
+macro_rules! routes {
+    ($($method:ident $path:literal $who:ident($($scope:ident)?) $handler:path $(, $limit:ident)?;)+) => {
+        const ROUTES: &[Route] = &[$(Route {
+            method: Method::$method,
+            path: $path,
+            endpoint: routes!(@ $who($($scope)?) $handler),
+            limit: routes!(@ limit $($limit)?),
+        }),+];
+    };
+    (@ key() $handler:path) => { Endpoint::Key(None, |s, c, a| Box::pin($handler(s, c, a))) };
+    (@ key($scope:ident) $handler:path) => {
+        Endpoint::Key(Some(Scope::$scope), |s, c, a| Box::pin($handler(s, c, a)))
+    };
+    (@ operator() $handler:path) => { Endpoint::Operator(|s, c| Box::pin($handler(s, c))) };
+    (@ anyone() $handler:path) => { Endpoint::Anyone(|s, c| Box::pin($handler(s, c))) };
+    (@ limit) => { |limits| limits.body };
+    (@ limit $limit:ident) => { |limits| limits.$limit };
+}
+
+routes! {
+    POST   "/send-invoice"          key(InvoicesWrite)     invoices::send;
+    POST   "/cancel-invoice"        key(InvoicesWrite)     invoices::cancel;
+    GET    "/jobs/:id"              key(InvoicesRead)      jobs::show;
+    GET    "/jobs/:id/qr"           key(InvoicesRead)      jobs::qr;
+
+    GET    "/me"                    key()                  me::show;
+    GET    "/me/chains"             key(InvoicesRead)      chains::list;
+    GET    "/me/chains/:id/verify"  key(InvoicesRead)      chains::verify;
+    GET    "/me/certificate"        key(CertificatesRead)  certificates::show;
+    POST   "/me/certificate"        key(CertificatesWrite) certificates::upload, certificate;
+    DELETE "/me/certificate"        key(CertificatesWrite) certificates::delete;
+
+    POST   "/admin/tenants"         operator()             tenants::create;
+    POST   "/admin/api-keys"        operator()             tenants::create_key;
+
+    GET    "/health"                anyone()               system::health;
+    GET    "/ready"                 anyone()               system::ready;
+}
+
+/// An endpoint.
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    pub(super) endpoint: Endpoint,
+    /// The largest body.
+    pub(super) limit: fn(&Limits) -> usize,
+}
+
+/// What answers, by who may call it.
+pub(super) enum Endpoint {
+    /// Who has a key; with this scope, if there is one.
+    Key(Option<Scope>, fn(Arc<Service>, Call, Account) -> Answer),
+    /// The operator.
+    Operator(fn(Arc<Service>, Call) -> Answer),
+    /// Everybody. These paths have no version.
+    Anyone(fn(Arc<Service>, Call) -> Answer),
+}
+
+/// An answer to come.
+pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Reply, Fault>> + Send>>;
+
+/// What a method and a path lead to.
+pub(super) struct Found {
+    pub(super) route: &'static Route,
+    /// The values of the path's variables, in their order.
+    pub(super) variables: Vec<String>,
+    /// The path as it should be called, if it was called without its version.
+    pub(super) successor: Option<String>,
+}
+
+/// The route of a request; if there is none, the methods that the path takes.
+pub(super) fn find(method: &Method, path: &str) -> Result<Found, Vec<Method>> {
+    let (bare, versioned) = match path.strip_prefix("/v1") {
+        Some(bare) if bare.starts_with('/') => (bare, true),
+        _ => (path, false),
+    };
+    let mut methods = Vec::new();
+    for route in ROUTES {
+        let unversioned = matches!(route.endpoint, Endpoint::Anyone(_));
+        if versioned && unversioned {
+            continue;
+        }
+        let Some(variables) = variables(route.path, bare) else { continue };
+        if route.method == *method {
+            let successor = (!versioned && !unversioned).then(|| format!("/v1{bare}"));
+            return Ok(Found { route, variables, successor });
+        }
+        methods.push(route.method.clone());
+    }
+    Err(methods)
+}
+
+/// The values of a pattern's variables, if the path has its shape.
+fn variables(pattern: &str, path: &str) -> Option<Vec<String>> {
+    let mut values = Vec::new();
+    let mut segments = path.split('/');
+    for wanted in pattern.split('/') {
+        let segment = segments.next()?;
+        if wanted.starts_with(':') {
+            if segment.is_empty() {
+                return None;
+            }
+            values.push(segment.to_owned());
+        } else if wanted != segment {
+            return None;
+        }
+    }
+    segments.next().is_none().then_some(values)
+}

@@ -1,0 +1,41 @@
+//! `GET /health` and `GET /ready`.
+
+use std::sync::Arc;
+
+use verifactu_core::api::{Dependency, Health, Ready};
+
+use super::{
+    Service,
+    call::Call,
+    error::{Fault, Success},
+    reply::Reply,
+};
+
+pub(super) async fn health(_: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let health = Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    Reply::json(Success::Ok, call.request, health)
+}
+
+/// Each dependency by name. What the inside says about a failure stays in the log.
+pub(super) async fn ready(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let ledger = service.engine.ledger().probe().await;
+    if let Err(error) = &ledger {
+        tracing::error!(error = error as &dyn std::error::Error, "the ledger failed its probe");
+    }
+    let stopping = service.is_stopping();
+    let dependency = |name: &str, problem: Option<&str>| Dependency {
+        name: name.to_owned(),
+        ready: problem.is_none(),
+        message: problem.map(str::to_owned),
+    };
+    let dependencies = vec![
+        dependency("ledger", ledger.is_err().then_some("the ledger does not answer or cannot write")),
+        dependency("service", stopping.then_some("the service is stopping")),
+    ];
+    let ready = Ready {
+        ready: dependencies.iter().all(|dependency| dependency.ready),
+        dependencies,
+        warnings: Vec::new(),
+    };
+    if ready.ready { Reply::json(Success::Ok, call.request, ready) } else { Err(Fault::NotReady(ready)) }
+}

@@ -1,0 +1,220 @@
+//! Jobs, records and certificates as REST shows them.
+
+use verifactu_core::{
+    api::{
+        Accepted, AuthorityResult, CertificateInfo, CertificateKind, CsvStatus, ErrorItem, ErrorLevel,
+        ErrorSource, Job, JobResult, JobStatus, JobType, LastErrorDetail, QrInfo, Warning,
+    },
+    certificate::{Certificate, HolderKind},
+    job::{
+        AuthorityAnswer, Csv, Failure, FailureClass, FailureSource, JobKind, JobState, Progress,
+        RecordOutcome, Standing, SubmissionOutcome,
+    },
+    ledger::{RecordRow, Submission},
+    qr::CheckService,
+};
+
+/// Shows what the ledger holds.
+pub(crate) struct Views {
+    check: CheckService,
+    max_attempts: u32,
+}
+
+impl Views {
+    pub(super) fn new(check: CheckService, max_attempts: u32) -> Self {
+        Self { check, max_attempts }
+    }
+
+    /// The answer to a request that was accepted, or that repeats one whose job goes on.
+    pub(super) fn accepted(&self, submission: &Submission, warnings: Vec<Warning>) -> Accepted {
+        let Submission { job, record } = submission;
+        Accepted {
+            job_id: job.id,
+            kind: kind(job.kind),
+            status: status(job.progress.state),
+            record_id: record.id,
+            created_at: job.created_at.into(),
+            next_retry_at: job.progress.next_retry_at.map(Into::into),
+            qr_info: self.qr_info(record, &job.progress),
+            warnings,
+        }
+    }
+
+    pub(super) fn job(&self, submission: &Submission) -> Job {
+        let Submission { job, record } = submission;
+        let progress = &job.progress;
+        // Without a reference of the caller's own, the record's identifier is sent in its place.
+        let reference = record.external_reference.as_ref().map(ToString::to_string);
+        Job {
+            job_id: job.id,
+            kind: kind(job.kind),
+            status: status(progress.state),
+            nif: record.invoice.issuer,
+            num_serie: record.invoice.number.clone(),
+            fecha: record.invoice.date,
+            ref_externa: reference.filter(|reference| *reference != record.id.to_string()),
+            record_id: record.id,
+            attempts: progress.attempts,
+            max_attempts: self.max_attempts,
+            next_retry_at: progress.next_retry_at.map(Into::into),
+            created_at: job.created_at.into(),
+            updated_at: job.updated_at.into(),
+            completed_at: progress.completed_at.map(Into::into),
+            last_error: progress.failure.as_ref().map(last_error),
+            last_error_detail: progress.failure.as_ref().map(last_error_detail),
+            result: self.result(record, progress),
+        }
+    }
+
+    /// The text of an invoice's QR; a cancellation has none.
+    pub(super) fn qr_text(&self, record: &RecordRow) -> Option<String> {
+        record.total.map(|total| self.check.text_of(&record.invoice, total))
+    }
+
+    fn qr_info(&self, record: &RecordRow, progress: &Progress) -> QrInfo {
+        let (csv, csv_status) = match &progress.csv {
+            Some(Csv::Present(csv)) => (Some(csv.clone()), Some(CsvStatus::Present)),
+            Some(Csv::Lost) => (None, Some(CsvStatus::Lost)),
+            None if progress.answer.is_some() => (None, Some(CsvStatus::None)),
+            None => (None, None),
+        };
+        QrInfo { csv, csv_status, huella: record.huella, qr_text: self.qr_text(record) }
+    }
+
+    /// Nothing until the authority has said something about the record.
+    fn result(&self, record: &RecordRow, progress: &Progress) -> Option<JobResult> {
+        let answer = progress.answer.as_ref();
+        let refused = progress.failure.as_ref().filter(|failure| {
+            matches!(failure.class, FailureClass::ContentRefused | FailureClass::HeaderRefused)
+        });
+        if answer.is_none() && refused.is_none() {
+            return None;
+        }
+        let of_line = answer.and_then(error_of_line);
+        let of_message = refused.and_then(|failure| {
+            Some(ErrorItem {
+                code: failure.code?.to_string(),
+                description: failure.description.clone(),
+                level: ErrorLevel::Submission,
+            })
+        });
+        let errors: Vec<ErrorItem> = of_line.into_iter().chain(of_message).collect();
+        Some(JobResult {
+            qr_info: self.qr_info(record, progress),
+            authority: answer.map(authority),
+            error_code: errors.first().map(|error| error.code.clone()),
+            errors,
+            requires_subsanacion: progress.standing == Standing::AcceptedWithErrors,
+        })
+    }
+}
+
+/// What may be shown of a certificate.
+pub(super) fn certificate(
+    certificate: &Certificate,
+    now: jiff::Timestamp,
+    normalized_from_legacy: bool,
+) -> CertificateInfo {
+    const DAY: i64 = 24 * 60 * 60;
+    let holder = &certificate.holder;
+    CertificateInfo {
+        nif: holder.nif(),
+        common_name: holder.common_name.clone(),
+        issuer: certificate.issuer.clone(),
+        serial: certificate.serial.clone(),
+        kind: match holder.kind {
+            HolderKind::Representative => CertificateKind::Representante,
+            HolderKind::Seal => CertificateKind::Sello,
+            _ => CertificateKind::Persona,
+        },
+        not_before: certificate.not_before.into(),
+        not_after: certificate.not_after.into(),
+        days_until_expiry: (certificate.not_after.as_second() - now.as_second()).div_euclid(DAY),
+        normalized_from_legacy,
+    }
+}
+
+const fn kind(kind: JobKind) -> JobType {
+    match kind {
+        JobKind::Send => JobType::SendInvoice,
+        JobKind::Cancel => JobType::CancelInvoice,
+    }
+}
+
+const fn status(state: JobState) -> JobStatus {
+    match state {
+        JobState::Pending => JobStatus::Pending,
+        JobState::Processing => JobStatus::Processing,
+        JobState::Succeeded => JobStatus::Succeeded,
+        JobState::Failed => JobStatus::Failed,
+        JobState::Dead => JobStatus::Dead,
+    }
+}
+
+fn last_error(failure: &Failure) -> String {
+    match failure.code {
+        Some(code) => format!("{code}: {}", failure.description),
+        None => failure.description.clone(),
+    }
+}
+
+fn last_error_detail(failure: &Failure) -> LastErrorDetail {
+    LastErrorDetail {
+        source: match failure.source {
+            FailureSource::Authority => ErrorSource::Authority,
+            FailureSource::Network => ErrorSource::Network,
+            FailureSource::Internal => ErrorSource::Internal,
+        },
+        class: class(failure.class).to_owned(),
+        code: failure.code.map(|code| code.to_string()),
+        description: failure.description.clone(),
+        at: failure.at.into(),
+        superseded_by: failure.superseded_by,
+    }
+}
+
+const fn class(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Rejected => "rejected",
+        FailureClass::ContentRefused => "content_refused",
+        FailureClass::HeaderRefused => "header_refused",
+        FailureClass::AuthorityError => "authority_error",
+        FailureClass::InDoubt => "in_doubt",
+        FailureClass::Unreachable => "unreachable",
+        FailureClass::AccessRefused => "access_refused",
+        FailureClass::Suspended => "suspended",
+        FailureClass::ForeignDuplicate => "foreign_duplicate",
+        FailureClass::Superseded => "superseded",
+        _ => "other",
+    }
+}
+
+fn authority(answer: &AuthorityAnswer) -> AuthorityResult {
+    let submission = answer.submission.map(|outcome| match outcome {
+        SubmissionOutcome::Accepted => "Correcto",
+        SubmissionOutcome::PartlyAccepted => "ParcialmenteCorrecto",
+        SubmissionOutcome::Rejected => "Incorrecto",
+    });
+    let record = match answer.record {
+        RecordOutcome::Accepted => "Correcto",
+        RecordOutcome::AcceptedWithErrors => "AceptadoConErrores",
+        RecordOutcome::Rejected => "Incorrecto",
+    };
+    AuthorityResult {
+        estado_envio: submission.map(str::to_owned),
+        estado_registro: Some(record.to_owned()),
+        timestamp_presentacion: answer.presented_at.map(|at| at.to_string()),
+        reconciled: answer.reconciled,
+    }
+}
+
+fn error_of_line(answer: &AuthorityAnswer) -> Option<ErrorItem> {
+    Some(ErrorItem {
+        code: answer.code?.to_string(),
+        description: answer.description.clone().unwrap_or_default(),
+        level: match answer.record {
+            RecordOutcome::AcceptedWithErrors => ErrorLevel::Admitted,
+            _ => ErrorLevel::Record,
+        },
+    })
+}

@@ -1,0 +1,428 @@
+//! Settings: read once, checked, typed. Nothing else in the service reads the environment.
+//!
+//! Flags come before `VERIFACTU_*` variables, and these before the settings file. Every limit of the
+//! service is here with its default; [`Config::new`] gives all of them to programs that start the
+//! service themselves.
+
+mod error;
+mod flags;
+mod sources;
+mod table;
+mod value;
+
+pub use error::ConfigError;
+pub use flags::Flags;
+
+use std::{
+    ffi::OsString,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use verifactu_core::{
+    authority::https,
+    engine,
+    record::{ComputerSystem, Identification, Party, SystemId},
+    types::{Environment, Nif, Secret, SecretBytes, Text},
+};
+
+use sources::Sources;
+use value::Reader;
+
+/// How the service runs.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Which world its records belong to.
+    pub environment: Environment,
+    /// Directory of the ledger and of generated secrets.
+    pub data_dir: PathBuf,
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Its own certificate; plain HTTP without.
+    pub tls: Option<TlsFiles>,
+    /// Bounds of requests and connections.
+    pub limits: Limits,
+    /// How the tax authority is reached.
+    pub authority: AuthorityConfig,
+    /// How the engine behaves, with the system that records name.
+    pub engine: engine::Settings,
+    /// Chains that are dispatched side by side.
+    pub workers: usize,
+    /// Whether records are signed.
+    pub signature: SignatureMode,
+    /// Which certificates present records.
+    pub certificates: Certificates,
+    /// Secrets that are not to be generated.
+    pub secrets: Secrets,
+    /// Rules, by their id, whose findings are only warnings.
+    pub demoted_rules: Vec<String>,
+    /// How long a stop may take.
+    pub stop_within: Duration,
+}
+
+/// Files of the service's own certificate, PEM.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The chain, leaf first.
+    pub certificate: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+/// Bounds of requests and connections.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of a body.
+    pub body: usize,
+    /// Bytes of a certificate upload.
+    pub certificate: usize,
+    /// Bytes of request line and headers together.
+    pub headers: usize,
+    /// Time to read the headers.
+    pub header_read: Duration,
+    /// Time to read the body.
+    pub body_read: Duration,
+    /// Time of a TLS handshake.
+    pub handshake: Duration,
+    /// Connections at a time.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 256 * 1024,
+            certificate: 128 * 1024,
+            headers: 16 * 1024,
+            header_read: Duration::from_secs(10),
+            body_read: Duration::from_secs(30),
+            handshake: Duration::from_secs(10),
+            connections: 4096,
+        }
+    }
+}
+
+/// How the tax authority is reached.
+#[derive(Clone, Debug, Default)]
+pub struct AuthorityConfig {
+    /// Its address; the published one of the environment if absent.
+    pub url: Option<String>,
+    /// The only roots to trust, a PEM file; those of the system if absent.
+    pub ca: Option<PathBuf>,
+    /// Limits of an exchange.
+    pub limits: https::Limits,
+    /// Where the QR check page of a sandbox is; at its address if absent.
+    pub qr_url: Option<String>,
+}
+
+/// Whether records are signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignatureMode {
+    /// They are not.
+    None,
+    /// XAdES-EPES with RSA keys; records of other keys go unsigned.
+    Xades,
+    /// Also with elliptic-curve keys.
+    XadesWithEc,
+}
+
+/// Which certificates present records.
+#[derive(Clone, Debug)]
+pub struct Certificates {
+    /// Refuse invoices of accounts without a certificate.
+    pub required: bool,
+    /// For accounts without one; in the sandbox only.
+    pub development: Option<DevelopmentIdentity>,
+}
+
+/// A certificate of the sandbox's own PKI, as a PKCS#12 file.
+#[derive(Clone, Debug)]
+pub struct DevelopmentIdentity {
+    /// The file.
+    pub file: PathBuf,
+    /// Its passphrase.
+    pub passphrase: Secret,
+}
+
+/// Secrets that are given; the rest is generated into the data directory.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    /// Key of the operator.
+    pub admin_key: Option<Secret>,
+    /// Keys the hashes of API keys.
+    pub key_pepper: Option<Secret>,
+    /// Keys of the vault, by number.
+    pub vault_keys: Vec<(u8, SecretBytes)>,
+}
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogConfig {
+    /// JSON, or text for people.
+    pub format: LogFormat,
+    /// The least severe that is written.
+    pub level: tracing::Level,
+}
+
+/// The form of a line of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One JSON object each.
+    Json,
+    /// For people.
+    Text,
+}
+
+impl Config {
+    /// Every default, for an environment and a system.
+    #[must_use]
+    pub fn new(environment: Environment, data_dir: impl Into<PathBuf>, system: ComputerSystem) -> Self {
+        Self {
+            environment,
+            data_dir: data_dir.into(),
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            tls: None,
+            limits: Limits::default(),
+            authority: AuthorityConfig::default(),
+            engine: engine::Settings::new(system),
+            workers: 4,
+            signature: SignatureMode::Xades,
+            certificates: Certificates { required: environment != Environment::Sandbox, development: None },
+            secrets: Secrets::default(),
+            demoted_rules: Vec::new(),
+            stop_within: Duration::from_secs(30),
+        }
+    }
+
+    /// Reads flags, the process's environment, and the settings file that either names.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the setting.
+    #[expect(clippy::disallowed_methods, reason = "this is where the environment comes in")]
+    pub fn load(flags: &Flags) -> Result<(Self, LogConfig), ConfigError> {
+        Self::read(flags, &|name| std::env::var_os(name))
+    }
+
+    /// Reads flags, the variables of an environment, and the settings file that either names.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the setting.
+    ///
+    /// ```
+    /// use verifactu_server::config::{Config, Flags};
+    /// let flags = Flags::new([("environment", "sandbox"), ("data-dir", "/tmp/x"), ("authority-url", "https://localhost:1")]);
+    /// let (config, _) = Config::read(&flags, &|name| (name == "VERIFACTU_WORKERS").then(|| "2".into()))?;
+    /// assert_eq!(config.workers, 2);
+    /// # Ok::<(), verifactu_server::config::ConfigError>(())
+    /// ```
+    pub fn read(
+        flags: &Flags,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<(Self, LogConfig), ConfigError> {
+        let named = || variable(&sources::variable_name("config")).map(PathBuf::from);
+        let reader = Reader(Sources::new(&flags.values, variable, flags.config.clone().or_else(named))?);
+        let log = log(&reader)?;
+        let environment = reader
+            .read("environment", "sandbox, preproduction or production", |text| text.parse().ok())?
+            .ok_or(ConfigError::Missing { setting: "--environment", reason: "always" })?;
+        let data_dir = reader
+            .read("data-dir", "a directory", path)?
+            .ok_or(ConfigError::Missing { setting: "--data-dir", reason: "always" })?;
+        let mut config = Self::new(environment, data_dir, system(&reader, environment)?);
+        config.read_service(&reader)?;
+        config.read_authority(&reader)?;
+        config.read_engine(&reader)?;
+        config.read_limits(&reader)?;
+        Ok((config, log))
+    }
+
+    fn read_service(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        reader.set(&mut self.listen, "listen", "an address and port, such as 127.0.0.1:8080", |text| {
+            text.parse().ok()
+        })?;
+        let certificate = reader.read("tls-cert", "a file", path)?;
+        let key = reader.read("tls-key", "a file", path)?;
+        self.tls = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
+            (None, None) => None,
+            (Some(_), None) => {
+                return Err(ConfigError::Missing { setting: "--tls-key", reason: "beside --tls-cert" });
+            }
+            (None, Some(_)) => {
+                return Err(ConfigError::Missing { setting: "--tls-cert", reason: "beside --tls-key" });
+            }
+        };
+        reader.number(&mut self.workers, "workers", "1 to 1024", |n| (1..=1024).contains(n))?;
+        reader.time(&mut self.stop_within, "stop-within")?;
+        self.secrets.admin_key = reader.secret("admin-key")?;
+        self.secrets.key_pepper = reader.secret("key-pepper")?;
+        reader.set(
+            &mut self.secrets.vault_keys,
+            "vault-key",
+            "number:base64 of 32 bytes, with commas between several",
+            value::vault_keys,
+        )?;
+        reader.boolean(&mut self.certificates.required, "require-tenant-certificate")?;
+        self.read_development_identity(reader)?;
+        let mut ec = false;
+        reader.boolean(&mut ec, "signature-ec")?;
+        reader.set(&mut self.signature, "signature", "xades or none", |text| match text {
+            "none" => Some(SignatureMode::None),
+            "xades" => Some(SignatureMode::Xades),
+            _ => None,
+        })?;
+        if ec && self.signature == SignatureMode::Xades {
+            self.signature = SignatureMode::XadesWithEc;
+        }
+        Ok(())
+    }
+
+    /// Nowhere but in the sandbox is there a certificate of the platform (specification, Digital
+    /// certificate).
+    fn read_development_identity(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        let expected = "nothing outside the sandbox, where every account has its own certificate";
+        let sandbox = self.environment == Environment::Sandbox;
+        let file = reader.read("development-identity", expected, |text| path(text).filter(|_| sandbox))?;
+        let passphrase = reader.secret("development-passphrase")?.unwrap_or_default();
+        self.certificates.development = file.map(|file| DevelopmentIdentity { file, passphrase });
+        Ok(())
+    }
+
+    fn read_authority(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        let address = |text: &str| https::Hosts::at(text).is_ok().then(|| text.to_owned());
+        let expected = "https://host:port, without user, query or fragment";
+        let authority = &mut self.authority;
+        authority.url = reader.read("authority-url", expected, address)?;
+        if authority.url.is_none() && self.environment == Environment::Sandbox {
+            return Err(ConfigError::Missing { setting: "--authority-url", reason: "in the sandbox" });
+        }
+        authority.ca = reader.read("authority-ca", "a file", path)?;
+        authority.qr_url = reader.read("qr-url", expected, address)?;
+        reader.time(&mut authority.limits.connect, "authority-connect")?;
+        reader.time(&mut authority.limits.exchange, "authority-exchange")?;
+        reader.size(&mut authority.limits.answer, "authority-answer")
+    }
+
+    fn read_engine(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        let engine = &mut self.engine;
+        reader.set(&mut engine.retry.waits, "retry-waits", "times with commas between", value::times)?;
+        reader.time(&mut engine.retry.transient_cap, "retry-transient-cap")?;
+        reader.time(&mut engine.retry.doubt_interval, "retry-doubt-interval")?;
+        reader.number(&mut engine.retry.jitter_percent, "retry-jitter-percent", "0 to 100", |n| *n <= 100)?;
+        reader.boolean(&mut engine.retry.count_unreachable, "retry-count-unreachable")?;
+        reader.time(&mut engine.initial_wait, "initial-wait")?;
+        reader.time(&mut engine.late_after, "late-after")?;
+        reader.number(&mut engine.max_records, "max-records", "1 to 1000", |n| (1..=1000).contains(n))?;
+        reader.set(&mut engine.lease, "lease", "a time of a second or more", |text| {
+            value::times(text)?.into_iter().next().filter(|time| *time >= Duration::from_secs(1))
+        })?;
+        reader.time(&mut engine.sweep_every, "sweep-every")?;
+        reader.set(&mut self.demoted_rules, "validation-demote", "rules with commas between", |text| {
+            Some(text.split(',').map(|rule| rule.trim().to_owned()).collect())
+        })
+    }
+
+    fn read_limits(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        let limits = &mut self.limits;
+        reader.size(&mut limits.body, "limit-body")?;
+        reader.size(&mut limits.certificate, "limit-certificate")?;
+        reader.size(&mut limits.headers, "limit-headers")?;
+        reader.time(&mut limits.header_read, "limit-header-read")?;
+        reader.time(&mut limits.body_read, "limit-body-read")?;
+        reader.time(&mut limits.handshake, "limit-handshake")?;
+        reader.number(&mut limits.connections, "limit-connections", "1 or more", |n| *n >= 1)
+    }
+}
+
+fn log(reader: &Reader<'_>) -> Result<LogConfig, ConfigError> {
+    let mut log = LogConfig { format: LogFormat::Json, level: tracing::Level::INFO };
+    reader.set(&mut log.format, "log-format", "json or text", |text| match text {
+        "json" => Some(LogFormat::Json),
+        "text" => Some(LogFormat::Text),
+        _ => None,
+    })?;
+    reader.set(&mut log.level, "log-level", "error, warn, info, debug or trace", |text| text.parse().ok())?;
+    Ok(log)
+}
+
+fn path(text: &str) -> Option<PathBuf> {
+    (!text.is_empty()).then(|| Path::new(text).to_owned())
+}
+
+/// The system that records name. Outside the sandbox its producer answers for what stands there
+/// (Orden HAC/1177/2024, art. 15), so nothing is made up.
+fn system(reader: &Reader<'_>, environment: Environment) -> Result<ComputerSystem, ConfigError> {
+    let part = Part { reader, made_up: environment == Environment::Sandbox };
+    let mut verifactu_only = true;
+    reader.boolean(&mut verifactu_only, "system-verifactu-only")?;
+    let version = reader.read("system-version", "1 to 50 characters", |text| Text::parse(text).ok())?;
+    Ok(ComputerSystem {
+        producer: Party {
+            name: part.read(
+                ["system-producer-name", "--system-producer-name"],
+                "1 to 120 characters",
+                "PRODUCTOR DE PRUEBAS SL",
+                |text| Text::parse(text).ok(),
+            )?,
+            identification: part.read(
+                ["system-producer-nif", "--system-producer-nif"],
+                "a NIF of nine characters",
+                "B12345674",
+                |text| Nif::parse(text).ok().map(Identification::Nif),
+            )?,
+        },
+        name: part.read(
+            ["system-name", "--system-name"],
+            "1 to 30 characters",
+            "VERIFACTU DE PRUEBAS",
+            |text| Text::parse(text).ok(),
+        )?,
+        id: part.read(
+            ["system-id", "--system-id"],
+            "two characters, each A to Z or 0 to 9",
+            "VR",
+            SystemId::parse,
+        )?,
+        version: match version {
+            Some(version) => version,
+            None => part.of_ours(env!("CARGO_PKG_VERSION"))?,
+        },
+        // The engine names the installation of each chain.
+        installation: part.of_ours("1")?,
+        verifactu_only,
+        multiple_issuers_possible: true,
+        multiple_issuers: false,
+    })
+}
+
+/// Reads the parts of the system, with made-up ones where those are allowed.
+struct Part<'a> {
+    reader: &'a Reader<'a>,
+    made_up: bool,
+}
+
+impl Part<'_> {
+    fn read<T>(
+        &self,
+        [name, setting]: [&'static str; 2],
+        expected: &'static str,
+        made_up: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, ConfigError> {
+        match self.reader.read(name, expected, &parse)? {
+            Some(value) => Ok(value),
+            None => Some(made_up)
+                .filter(|_| self.made_up)
+                .and_then(parse)
+                .ok_or(ConfigError::Missing { setting, reason: "outside the sandbox" }),
+        }
+    }
+
+    fn of_ours<const MAX: usize>(&self, text: &str) -> Result<Text<MAX>, ConfigError> {
+        Text::parse(text).map_err(|_| ConfigError::Invalid {
+            setting: "--system-version".to_owned(),
+            expected: "1 to 50 characters",
+        })
+    }
+}

@@ -1,0 +1,338 @@
+//! The service as a whole: its parts put together, started, and stopped in time.
+//!
+//! [`Server::start`] runs it with the embedded ledger and the authority that the settings name;
+//! [`Server::builder`] takes any part from its caller, so that programs and tests run the same
+//! service with theirs. Two of them can run in one process.
+
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicBool, atomic::Ordering},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinHandle,
+    time::Instant,
+};
+use verifactu_core::{
+    authority::{
+        Authority,
+        https::{Hosts, HttpsAuthority, SetupError, Trust},
+    },
+    certificate::{CertificateError, Identity, Wanted, open},
+    engine::{Engine, Parts, Worker},
+    ledger::{
+        Accounts, Ledger, LedgerError,
+        sqlite::{SqliteLedger, SqliteOptions},
+    },
+    qr::CheckService,
+    queue::{MemoryQueue, Queue},
+    types::{Clock, Ids},
+};
+
+use crate::{
+    accounts::{Keys, SecretsError},
+    api::Service,
+    clock::{SystemClock, UuidV7Ids},
+    config::{AuthorityConfig, Config, DevelopmentIdentity},
+    http::{ListenError, Listener},
+    presenters::{AccountPresenters, OpenError},
+};
+
+/// Certificate uploads that are opened side by side.
+const UPLOADS: usize = 2;
+/// What is kept of the time of a stop to end what did not finish by itself.
+const LAST_MOMENT: Duration = Duration::from_millis(200);
+
+/// Starts the service.
+pub struct Server;
+
+impl Server {
+    /// Starts the service with a ledger in its data directory.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(config: Config) -> Result<Running, StartError> {
+        Self::builder(config).start().await
+    }
+
+    /// A service some of whose parts come from elsewhere.
+    pub fn builder(config: Config) -> Builder {
+        Builder { config, store: None, queue: None, authority: None, clock: None, ids: None }
+    }
+}
+
+/// The parts of a service. What is not given is made as the settings say.
+#[must_use = "the service runs once it is started"]
+pub struct Builder {
+    config: Config,
+    store: Option<(Arc<dyn Ledger>, Arc<dyn Accounts>)>,
+    queue: Option<Arc<dyn Queue>>,
+    authority: Option<Arc<dyn Authority>>,
+    clock: Option<Arc<dyn Clock>>,
+    ids: Option<Arc<dyn Ids>>,
+}
+
+impl Builder {
+    /// Where chains and accounts are kept.
+    pub fn store<S: Ledger + Accounts + 'static>(self, store: Arc<S>) -> Self {
+        self.stores(store.clone(), store)
+    }
+
+    /// Where chains and accounts are kept, in two places.
+    pub fn stores(mut self, ledger: Arc<dyn Ledger>, accounts: Arc<dyn Accounts>) -> Self {
+        self.store = Some((ledger, accounts));
+        self
+    }
+
+    /// Which chain is due.
+    pub fn queue(mut self, queue: Arc<dyn Queue>) -> Self {
+        self.queue = Some(queue);
+        self
+    }
+
+    /// The tax authority.
+    pub fn authority(mut self, authority: Arc<dyn Authority>) -> Self {
+        self.authority = Some(authority);
+        self
+    }
+
+    /// The time.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// New identifiers.
+    pub fn ids(mut self, ids: Arc<dyn Ids>) -> Self {
+        self.ids = Some(ids);
+        self
+    }
+
+    /// Starts listening and working. Needs a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(self) -> Result<Running, StartError> {
+        let Self { config, store, queue, authority, clock, ids } = self;
+        let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
+        let ids = ids.unwrap_or_else(|| Arc::new(UuidV7Ids));
+        let queue = queue.unwrap_or_else(|| Arc::new(MemoryQueue::default()));
+        prepare_directory(&config.data_dir)?;
+        let keys = Keys::prepare(&config.secrets, &config.data_dir)?;
+        let (ledger, accounts) = match store {
+            Some(store) => store,
+            None => embedded_store(&config).await?,
+        };
+        let authority = match authority {
+            Some(authority) => authority,
+            None => https_authority(&config)?,
+        };
+        let development = match &config.certificates.development {
+            Some(identity) => Some(development_identity(identity, &*clock)?),
+            None => None,
+        };
+        let presenters = Arc::new(AccountPresenters::new(
+            accounts.clone(),
+            keys.vault.clone(),
+            clock.clone(),
+            config.signature,
+            development,
+        )?);
+        let parts = Parts {
+            ledger,
+            queue: queue.clone(),
+            authority,
+            presenters: presenters.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+        };
+        let max_attempts = config.engine.retry.max_attempts();
+        let engine = Engine::new(parts, config.engine);
+        let listener = Listener::bind(config.listen, config.tls.as_ref()).await?;
+        let address = listener.address().map_err(StartError::Address)?;
+        let service = Arc::new(Service {
+            engine: engine.clone(),
+            accounts,
+            queue,
+            presenters,
+            clock,
+            ids,
+            keys,
+            views: Service::views(check_service(&config.authority, config.environment), max_attempts),
+            environment: config.environment,
+            limits: config.limits,
+            certificate_required: config.certificates.required,
+            demoted_rules: config.demoted_rules,
+            uploads: Semaphore::new(UPLOADS),
+            stopping: AtomicBool::new(false),
+        });
+        let (stop, stopped) = watch::channel(false);
+        let worker = tokio::spawn(Worker::new(engine).run(config.workers, stopped.clone()));
+        let front = tokio::spawn(listener.serve(service.clone(), stopped, config.stop_within));
+        tracing::info!(%address, environment = %config.environment, "the service listens");
+        Ok(Running { address, service, stop, front, worker, within: config.stop_within })
+    }
+}
+
+/// A service that runs. Dropping it stops it too, without waiting for what is under way.
+#[must_use = "the service stops when this is dropped"]
+pub struct Running {
+    address: SocketAddr,
+    service: Arc<Service>,
+    stop: watch::Sender<bool>,
+    front: JoinHandle<()>,
+    worker: JoinHandle<()>,
+    within: Duration,
+}
+
+impl Running {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The operator's key.
+    #[must_use]
+    pub fn admin_key(&self) -> &verifactu_core::types::Secret {
+        &self.service.keys.admin
+    }
+
+    /// The engine, to dispatch by hand.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.service.engine
+    }
+
+    /// Stops: first it is not ready any more, then requests and dispatches under way are finished,
+    /// and whatever is not by the time that the settings give is cut off. Nothing is lost by that: a
+    /// message that was cut off is in doubt, and is looked into after the next start.
+    pub async fn stop(mut self) {
+        let deadline = Instant::now() + self.within;
+        self.service.stopping.store(true, Ordering::Release);
+        self.stop.send_replace(true);
+        let all = async { tokio::join!(&mut self.front, &mut self.worker) };
+        if tokio::time::timeout_at(deadline + LAST_MOMENT, all).await.is_err() {
+            tracing::warn!("work was cut off at the end of the stop");
+            self.front.abort();
+            self.worker.abort();
+        }
+    }
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Running").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// The service does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The data directory cannot be made.
+    #[error("{}: cannot be used as data directory", directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A secret cannot be had.
+    #[error(transparent)]
+    Secrets(#[from] SecretsError),
+    /// The ledger cannot be opened.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The transport to the authority cannot be set up.
+    #[error("the authority")]
+    Authority(#[from] SetupError),
+    /// The file with the authority's roots cannot be read.
+    #[error("{}: cannot be read", file.display())]
+    Roots {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file of the development identity cannot be read.
+    #[error("{}: cannot be read", file.display())]
+    DevelopmentFile {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The development identity cannot be used.
+    #[error("the development identity cannot be used")]
+    DevelopmentIdentity(#[from] CertificateError),
+    /// A certificate cannot present.
+    #[error(transparent)]
+    Presenter(#[from] OpenError),
+    /// It cannot listen.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The address it listens on is not known.
+    #[error("the address that was bound is not known")]
+    Address(#[source] io::Error),
+    /// A task of the start was cut off.
+    #[error("the start was cut off")]
+    Interrupted,
+}
+
+/// Makes the directory for its owner alone; one that is there stays as it is.
+fn prepare_directory(directory: &Path) -> Result<(), StartError> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .recursive(true)
+        .create(directory)
+        .map_err(|source| StartError::Directory { directory: directory.to_owned(), source })
+}
+
+async fn embedded_store(config: &Config) -> Result<(Arc<dyn Ledger>, Arc<dyn Accounts>), StartError> {
+    let (file, environment) = (config.data_dir.join("ledger.db"), config.environment);
+    let opened = tokio::task::spawn_blocking(move || {
+        SqliteLedger::open(&file, environment, &SqliteOptions::default())
+    });
+    let ledger = Arc::new(opened.await.map_err(|_| StartError::Interrupted)??);
+    Ok((ledger.clone(), ledger))
+}
+
+fn https_authority(config: &Config) -> Result<Arc<dyn Authority>, StartError> {
+    let AuthorityConfig { url, ca, limits, .. } = &config.authority;
+    let hosts = match url {
+        Some(url) => Hosts::at(url)?,
+        None => Hosts::of(config.environment)?,
+    };
+    let trust = match ca {
+        None => Trust::System,
+        Some(file) => Trust::Only(
+            std::fs::read(file).map_err(|source| StartError::Roots { file: file.clone(), source })?,
+        ),
+    };
+    Ok(Arc::new(HttpsAuthority::new(hosts, &trust, *limits)?))
+}
+
+fn check_service(
+    authority: &AuthorityConfig,
+    environment: verifactu_core::types::Environment,
+) -> CheckService {
+    let sandbox = authority.qr_url.as_deref().or(authority.url.as_deref()).unwrap_or_default();
+    CheckService::new(environment, sandbox)
+}
+
+fn development_identity(given: &DevelopmentIdentity, clock: &dyn Clock) -> Result<Identity, StartError> {
+    let file = std::fs::read(&given.file)
+        .map_err(|source| StartError::DevelopmentFile { file: given.file.clone(), source })?;
+    let file = zeroize::Zeroizing::new(file);
+    Ok(open(&file, &given.passphrase, Wanted { holder: None, now: clock.now() })?.identity)
+}
