@@ -1,5 +1,5 @@
 //! The service from outside: a real server on a free port, asked over HTTP.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod certificates;
 mod config;

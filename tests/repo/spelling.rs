@@ -29,12 +29,13 @@ const AUTHORITY: &[&str] = &[
     "IDOtro",
 ];
 
-/// Where the authority's names belong: its wire, the string it hashes, the texts of its codes, and
-/// the sandbox, which stands on the authority's side.
+/// Where the authority's names belong: its wire, the string it hashes, the element that is signed,
+/// the texts of its codes, and the sandbox, which stands on the authority's side.
 const AUTHORITY_PLACES: &[&str] = &[
     "verifactu-core/src/xml",
     "verifactu-core/src/api",
     "verifactu-core/src/chain/canonical.rs",
+    "verifactu-core/src/signature",
     "verifactu-core/src/authority/codes",
     "verifactu-server/src/sandbox",
 ];

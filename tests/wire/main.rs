@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
+    clippy::disallowed_methods,
     missing_docs,
     unreachable_pub
 )]

@@ -88,10 +88,9 @@ struct Placed<'a> {
 
 impl Canonical for Placed<'_> {
     fn write_canonical(&self, out: &mut Vec<u8>) {
-        let previous = self.previous;
-        let generated_at = self.generated_at.as_str();
+        let (previous, generated_at) = (self.previous, self.generated_at.as_str());
         let InvoiceId { issuer, number, date } = self.statement.invoice_id();
-        let (issuer, number, date) = (issuer, number.as_str(), *date);
+        let (number, date) = (number.as_str(), *date);
         match self.statement {
             Statement::Invoice(invoice) => InvoiceFields {
                 issuer,
