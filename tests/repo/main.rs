@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 mod dependencies;
+mod documents;
 mod files;
 mod layers;
 mod source;

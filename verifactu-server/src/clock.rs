@@ -4,14 +4,15 @@ use jiff::Timestamp;
 use uuid::Uuid;
 use verifactu_core::types::{Clock, Ids};
 
-/// The system's clock.
+/// The system's clock, in microseconds: what a ledger keeps of a time is then the whole of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is where time comes in")]
     fn now(&self) -> Timestamp {
-        Timestamp::now()
+        let now = Timestamp::now();
+        Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now)
     }
 }
 

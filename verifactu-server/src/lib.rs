@@ -4,6 +4,7 @@ mod accounts;
 mod api;
 pub mod clock;
 pub mod config;
+pub mod demo;
 mod http;
 pub mod presenters;
 pub mod sandbox;

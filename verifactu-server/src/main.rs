@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use verifactu_server::{
     Server,
     config::{Config, Flags, LogConfig, LogFormat},
+    demo::{DemoArgs, Verdict},
     sandbox::{PkiArgs, SandboxArgs},
 };
 
@@ -31,6 +32,8 @@ enum Command {
     Sandbox(SandboxArgs),
     /// Issue a certificate of the sandbox's CA.
     SandboxCertificate(PkiArgs),
+    /// Run sandbox and service together and take sample invoices all the way to their receipts.
+    Demo(DemoArgs),
 }
 
 #[tokio::main]
@@ -39,7 +42,7 @@ async fn main() -> ExitCode {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     std::panic::set_hook(Box::new(log_panic));
     match run(Program::parse().command).await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
             let mut text = error.to_string();
             let mut cause = error.source();
@@ -54,45 +57,51 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(command: Command) -> Result<(), Box<dyn Error + Send + Sync>> {
+async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     match command {
         Command::Serve(flags) => {
             let (config, log) = Config::load(&flags)?;
             start_log(log);
+            let scheme = if config.tls.is_some() { "https" } else { "http" };
             let running = Server::start(config).await?;
-            let url = format!("http://{}", running.address());
+            let url = format!("{scheme}://{}", running.address());
             let ready = serde_json::json!({ "address": running.address().to_string(), "url": url });
             let mut out = io::stdout();
             writeln!(out, "{ready}")?;
             out.flush()?;
-            asked_to_stop().await?;
+            asked_to_stop().await;
             running.stop().await;
-            Ok(())
         }
         Command::Sandbox(sandbox) => {
             start_log(LogConfig { format: LogFormat::Json, level: tracing::Level::INFO });
-            let stop = asked_to_stop();
-            let stop = async {
-                if let Err(error) = stop.await {
-                    tracing::error!(error = &error as &dyn Error, "signals cannot be heard");
-                }
-            };
-            Ok(sandbox.run(io::stdout(), stop).await?)
+            sandbox.run(io::stdout(), asked_to_stop()).await?;
         }
-        Command::SandboxCertificate(certificate) => Ok(certificate.run().await?),
+        Command::SandboxCertificate(certificate) => certificate.run().await?,
+        Command::Demo(demo) => {
+            start_log(LogConfig { format: LogFormat::Text, level: tracing::Level::ERROR });
+            if demo.run(io::stdout(), asked_to_stop()).await? == Verdict::Otherwise {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Completes when the process is told to end.
-async fn asked_to_stop() -> io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+async fn asked_to_stop() {
+    let heard = async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        io::Result::Ok(())
+    };
+    match heard.await {
+        Ok(()) => tracing::info!("asked to stop"),
+        Err(error) => tracing::error!(error = &error as &dyn Error, "signals cannot be heard; stopping"),
     }
-    tracing::info!("asked to stop");
-    Ok(())
 }
 
 /// Logs go to the standard error, so that the standard output holds nothing but what was asked for.

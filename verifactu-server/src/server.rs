@@ -60,7 +60,6 @@ impl Server {
     }
 
     /// A service some of whose parts come from elsewhere.
-    #[must_use]
     pub fn builder(config: Config) -> Builder {
         Builder { config, store: None, queue: None, authority: None, clock: None, ids: None }
     }

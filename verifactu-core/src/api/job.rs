@@ -33,6 +33,18 @@ pub enum JobStatus {
 }
 
 impl JobStatus {
+    /// The name in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Processing => "PROCESSING",
+            Self::Succeeded => "SUCCEEDED",
+            Self::Failed => "FAILED",
+            Self::Dead => "DEAD",
+        }
+    }
+
     /// Whether nothing will change any more.
     #[must_use]
     pub const fn is_terminal(self) -> bool {

@@ -7,11 +7,12 @@ use http::{
     header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER},
 };
 use verifactu_core::{
-    api::{Detail, Details, ErrorBody, ErrorCode, Job, JsonError, Ready, Scope},
+    api::{Detail, Details, ErrorBody, ErrorCode, Job, JsonError, Ready, Scope, rest_name},
     certificate::{CertificateError, Malformed},
     engine::EngineError,
     ledger::{LedgerError, LedgerErrorKind, Refusal},
     types::{JobId, RequestId},
+    validation::Field,
 };
 
 use super::reply::Reply;
@@ -43,7 +44,7 @@ pub(crate) enum Fault {
     MediaType(&'static str),
     HeadersTooLarge(usize),
 
-    Chain(Refusal),
+    Chain(Box<Refusal>),
     IdempotencyConflict(JobId),
     JobDead(Box<Job>),
     AlreadySubmitted(JobId),
@@ -159,7 +160,7 @@ impl Fault {
             Self::BodyTooSlow => ErrorCode::RequestTimeout,
             Self::MediaType(_) => ErrorCode::UnsupportedMediaType,
             Self::HeadersTooLarge(_) => ErrorCode::HeadersTooLarge,
-            Self::Chain(refusal) => match refusal {
+            Self::Chain(refusal) => match **refusal {
                 Refusal::Discontinuous { .. } => ErrorCode::ChainContinuity,
                 Refusal::NotFirst => ErrorCode::ChainState,
                 Refusal::ClockSkew { .. } => ErrorCode::ClockSkew,
@@ -220,25 +221,7 @@ impl Fault {
                 body.limit = limit;
                 body.used = Some(used);
             }
-            Self::Chain(Refusal::Discontinuous { expected, received }) => {
-                body.expected_huella = expected;
-                body.received_huella = Some(received);
-            }
-            Self::Chain(Refusal::HuellaMismatch { canonical, computed }) => {
-                body.canonical = Some(canonical);
-                body.expected_huella = Some(computed);
-            }
-            Self::Chain(Refusal::CorrectionConflict { expected }) => {
-                body.expected = Some(expected.code().to_owned());
-            }
-            Self::Chain(Refusal::TimeOutOfBounds { .. }) => {
-                let detail = Detail {
-                    field: "fechaHoraHusoGenRegistro".to_owned(),
-                    code: None,
-                    message: body.message.clone(),
-                };
-                body.details = Some(Details::Fields(vec![detail]));
-            }
+            Self::Chain(refusal) => chain_members(*refusal, &mut body),
             _ => {}
         }
         body
@@ -292,6 +275,27 @@ impl Fault {
             Self::Internal(_) => "the service failed; support can find the request by its requestId",
         };
         fixed.to_owned()
+    }
+}
+
+/// What a refusal adds to its document.
+fn chain_members(refusal: Refusal, body: &mut ErrorBody) {
+    match refusal {
+        Refusal::Discontinuous { expected, received } => {
+            body.expected_huella = expected;
+            body.received_huella = Some(received);
+        }
+        Refusal::HuellaMismatch { canonical, computed } => {
+            body.canonical = Some(canonical);
+            body.expected_huella = Some(computed);
+        }
+        Refusal::CorrectionConflict { expected } => body.expected = Some(expected.code().to_owned()),
+        Refusal::TimeOutOfBounds { .. } => {
+            let field = rest_name(Field::GeneratedAt).to_owned();
+            let detail = Detail { field, code: None, message: body.message.clone() };
+            body.details = Some(Details::Fields(vec![detail]));
+        }
+        _ => {}
     }
 }
 

@@ -9,7 +9,7 @@ mod tls;
 
 pub use tls::TlsError;
 
-use std::{future::Future, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -145,8 +145,6 @@ async fn converse(
 }
 
 /// Completes when the service is to end.
-fn told(stop: &mut watch::Receiver<bool>) -> impl Future<Output = ()> {
-    async {
-        let _ = stop.wait_for(|stop| *stop).await;
-    }
+async fn told(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
 }
