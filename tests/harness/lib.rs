@@ -1,4 +1,5 @@
 //! What the suites share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+pub mod programs;
 pub mod records;

@@ -1,14 +1,21 @@
 //! The embedded ledger.
 
+mod crash;
+mod damage;
+mod exhaustion;
+
 use std::{path::PathBuf, sync::Arc};
 
 use tempfile::TempDir;
 use verifactu_core::{
     accounts_suite,
-    ledger::sqlite::{SqliteLedger, SqliteOptions},
+    ledger::{
+        Ledger,
+        sqlite::{SqliteLedger, SqliteOptions},
+    },
     ledger_suite,
     testing::compare_with_memory,
-    types::Environment,
+    types::{Environment, Huella, TenantId},
 };
 
 /// A directory for a ledger, removed after the test.
@@ -26,6 +33,29 @@ impl Place {
     fn open(&self) -> SqliteLedger {
         SqliteLedger::open(self.path(), Environment::Sandbox, &SqliteOptions::default()).unwrap()
     }
+
+    /// The file as another program sees it.
+    fn raw(&self) -> rusqlite::Connection {
+        let raw = rusqlite::Connection::open(self.path()).unwrap();
+        raw.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+        raw
+    }
+}
+
+/// Proves a chain whole by its rows: positions without gap, each record naming the one before, and the
+/// chain's own row in agreement. Returns its huellas.
+async fn prove_chain(ledger: &SqliteLedger, tenant: &TenantId) -> Vec<Huella> {
+    let chains = ledger.chains(tenant).await.unwrap();
+    let Some(chain) = chains.first() else { return Vec::new() };
+    let records = ledger.records(chain.id, 1, u32::MAX).await.unwrap();
+    let mut huellas = Vec::<Huella>::new();
+    for (record, position) in records.iter().zip(1..) {
+        assert_eq!((record.position, record.previous), (position, huellas.last().copied()));
+        huellas.push(record.huella);
+    }
+    assert_eq!((chain.length, chain.pending), (records.len() as u64, records.len() as u64));
+    assert_eq!(chain.last_huella, huellas.last().copied());
+    huellas
 }
 
 fn fresh() -> (Arc<SqliteLedger>, Place) {

@@ -1,1 +1,68 @@
-//! Placeholder.
+//! A typed client for the VERI*FACTU service.
+//!
+//! A request to send or cancel carries an [`IdempotencyKey`] that the caller chooses and keeps: as
+//! long as the same body travels under the same key, it becomes one record, however often it is sent.
+//! So keep the key with the invoice before the first sending, and after a failure, a time-out or a
+//! crash send the same again.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use verifactu_client::{
+//!     Client, IdempotencyKey,
+//!     api::{JobStatus, Line, Person, SendInvoice},
+//!     record::InvoiceType,
+//!     types::{Amount, Date, InvoiceNumber, Nif, Rate, Secret},
+//! };
+//!
+//! # async fn run(key_from_settings: String) -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::builder("https://verifactu.example.com/v1")
+//!     .api_key(Secret::new(key_from_settings))
+//!     .build()?;
+//! let line = Line::vat(Amount::parse("100")?, Rate::parse("21")?, Amount::parse("21")?);
+//! let invoice = SendInvoice::new(
+//!     Nif::parse("B12345674")?,
+//!     InvoiceNumber::parse("2026/F-001")?,
+//!     Date::parse("15-01-2026")?,
+//!     InvoiceType::F1,
+//!     "Servicios",
+//!     vec![line],
+//! )
+//! .issuer_name("Emisor SL")
+//! .recipient(Person::spanish("Cliente SA", Nif::parse("A39200019")?));
+//!
+//! let key = IdempotencyKey::random(); // to be stored with the invoice
+//! let submitted = client.send_invoice(&key, &invoice).await?;
+//! let qr = client.qr_svg(submitted.job_id()).await?; // can be printed at once
+//!
+//! let job = client.wait_for_job(submitted.job_id(), Duration::from_secs(120)).await?;
+//! match job.status {
+//!     JobStatus::Succeeded => {}
+//!     JobStatus::Dead => eprintln!("rejected for good: {:?}", job.last_error),
+//!     _ => {} // not final yet: ask again later, or have a webhook tell
+//! }
+//! # let _ = qr;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Errors are told apart by [`Error`]: first of all the service's own error document, typed.
+
+mod admin;
+mod builder;
+mod certificate;
+mod client;
+mod error;
+mod exchange;
+mod invoices;
+mod jobs;
+mod key;
+mod system;
+mod tls;
+
+pub use builder::{ClientBuilder, RetryPolicy};
+pub use client::Client;
+pub use error::{ConfigurationError, Error, ServiceError};
+pub use invoices::{Submission, Submitted};
+pub use key::{IdempotencyKey, IdempotencyKeyError};
+pub use tls::Trust;
+pub use verifactu_core::{api, record, types, webhook};

@@ -7,12 +7,14 @@ use crate::types::{Nif, Secret, TenantId};
 use super::{Timestamp, Warning};
 
 /// The body of a certificate upload as JSON.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CertificateUpload {
     /// Base64 of the PKCS#12 file.
+    #[serde(serialize_with = "expose")]
     pub pfx_base64: Secret,
     /// Its passphrase.
+    #[serde(serialize_with = "expose")]
     pub pfx_passphrase: Secret,
 }
 
@@ -62,6 +64,16 @@ pub struct CertificateStatus {
     /// It.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<CertificateInfo>,
+}
+
+/// The answer to the removal of a certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CertificateRemoved {
+    /// Always false.
+    pub has_certificate: bool,
+    /// Jobs that wait until there is another certificate.
+    pub waiting_jobs: u64,
 }
 
 /// Whether an account may write.
@@ -273,7 +285,8 @@ impl std::fmt::Debug for NewApiKey {
     }
 }
 
-/// A key is shown once, in the answer to its creation.
+/// A secret is written where it is handed over: a key in the answer to its creation, a certificate's
+/// file and passphrase in the upload.
 fn expose<S: serde::Serializer>(key: &Secret, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(key.expose())
 }

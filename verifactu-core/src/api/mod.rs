@@ -16,6 +16,7 @@ mod judge;
 mod names;
 mod object;
 mod parts;
+mod request;
 mod send;
 mod time;
 
@@ -31,5 +32,9 @@ pub use job::{
 pub use json::{Json, JsonError, JsonProblem, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES};
 pub use names::{rest_name, rest_path};
 pub use parts::SystemClaim;
+pub use request::{
+    CancelInvoice, ForeignDocument, InvoiceKey, Line, Person, PersonId, Place, ReplacedAmounts, Seal,
+    SendInvoice,
+};
 pub use send::{Defaults, SendRequest};
 pub use time::Timestamp;

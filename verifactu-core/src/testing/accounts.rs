@@ -1,4 +1,4 @@
-//! The suite that defines an [`Accounts`](crate::ledger::Accounts) store.
+//! The suite that defines an [`Accounts`] store.
 
 use std::sync::Arc;
 

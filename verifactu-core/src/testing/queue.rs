@@ -1,4 +1,4 @@
-//! The suite that defines a [`Queue`](crate::queue::Queue).
+//! The suite that defines a [`Queue`].
 
 use std::{sync::Arc, time::Duration};
 

@@ -42,9 +42,17 @@ impl Clock for ManualClock {
     }
 }
 
-/// Identifiers that count up from 1.
+/// Identifiers that count up, from 1 by default.
 #[derive(Debug, Default)]
 pub struct SequentialIds(AtomicU64);
+
+impl SequentialIds {
+    /// Identifiers that count up from `last` + 1, to go on where another source has ended.
+    #[must_use]
+    pub const fn after(last: u64) -> Self {
+        Self(AtomicU64::new(last))
+    }
+}
 
 impl Ids for SequentialIds {
     fn next(&self) -> Uuid {

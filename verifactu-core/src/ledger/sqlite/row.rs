@@ -27,14 +27,13 @@ macro_rules! item_query {
         concat!(
             "SELECT j.id, r.tenant, j.kind, j.request, j.state, j.standing, j.attempts, j.sent, \
              j.next_retry_at, j.failure, j.csv, j.answer, j.completed_at, j.created_at, j.updated_at, ",
-            $crate::ledger::sqlite::row::record_columns!(),
+            record_columns!(),
             " FROM record r JOIN job j ON j.seq = r.seq JOIN chain c ON c.seq = r.chain \
              LEFT JOIN sent s ON s.record = r.seq WHERE ",
             $condition
         )
     };
 }
-pub(super) use {item_query, record_columns};
 
 /// A chain as it is stored.
 pub(super) struct ChainRow {

@@ -14,7 +14,7 @@ use crate::{
 use super::{
     column::{Cells, Col},
     error::StoreError,
-    row::{self, ChainRow, chain_query, item_query},
+    row::{self, ChainRow, chain_query},
 };
 
 pub(super) fn claim(store: &Connection, id: ChainId) -> Result<Option<Claim>, StoreError> {
@@ -33,17 +33,19 @@ fn open_messages(store: &Connection, chain: i64) -> Result<Vec<OpenMessage>, Sto
     let mut messages = store.prepare_cached(
         "SELECT seq, id, at FROM message WHERE chain = ?1 AND settled_at IS NULL ORDER BY seq",
     )?;
-    let mut items = store.prepare_cached(item_query!(
-        "r.seq IN (SELECT record FROM message_record WHERE message = ?1) \
-         ORDER BY (SELECT ordinal FROM message_record m WHERE m.message = ?1 AND m.record = r.seq)"
-    ))?;
-    let open = messages.query_map([chain], |row| {
+    let mut records =
+        store.prepare_cached("SELECT record FROM message_record WHERE message = ?1 ORDER BY ordinal")?;
+    let rows = messages.query_map([chain], |row| {
         let mut cells = Cells::of(row);
-        let (seq, id, at): (i64, _, _) = (cells.next()?, cells.next()?, cells.next()?);
-        let items = items.query_map([seq], row::read_item)?.collect::<Result<_, _>>()?;
-        Ok(OpenMessage { id, at, items })
+        Ok((cells.next::<i64>()?, cells.next()?, cells.next()?))
     })?;
-    Ok(open.collect::<Result<_, _>>()?)
+    let mut open = Vec::new();
+    for row in rows {
+        let (seq, id, at) = row?;
+        let seqs = records.query_map([seq], |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
+        open.push(OpenMessage { id, at, items: row::items(store, &seqs)? });
+    }
+    Ok(open)
 }
 
 pub(super) fn select(
@@ -82,8 +84,9 @@ pub(super) fn overtaken(
     records: &[RecordId],
 ) -> Result<Vec<Submission>, StoreError> {
     let Some(chain) = row::chain(store, chain)? else { return Ok(Vec::new()) };
+    // Left to itself, SQLite walks the chain instead of the few records of the invoice.
     let mut query = store.prepare_cached(
-        "SELECT j.position, j.seq FROM record later JOIN record r \
+        "SELECT j.position, j.seq FROM record later JOIN record r INDEXED BY record_invoice \
            ON r.tenant = later.tenant AND r.issuer = later.issuer AND r.number = later.number \
           AND r.date = later.date AND r.chain = later.chain AND r.position < later.position \
          JOIN job j ON j.seq = r.seq \

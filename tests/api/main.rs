@@ -1,0 +1,11 @@
+//! The service from outside: a real server on a free port, asked over HTTP.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
+
+mod certificates;
+mod config;
+mod errors;
+mod idempotency;
+mod limits;
+mod records;
+mod stop;
+mod world;

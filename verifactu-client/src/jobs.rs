@@ -1,0 +1,90 @@
+//! Jobs and their QR.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use verifactu_core::{api::Job, types::JobId};
+
+use crate::{Client, Error, exchange::Request};
+
+/// First pause between two looks at a job.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Longest pause, unless the service asks for more.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+impl Client {
+    /// A job as it stands.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn job(&self, id: JobId) -> Result<Job, Error> {
+        self.call(&Request::get(format!("/jobs/{id}"))).await?.json()
+    }
+
+    /// Waits until a job is final, or the patience is over: then the job is given as it stands, so ask
+    /// [`is_terminal`](verifactu_core::api::JobStatus::is_terminal). A failed job is not final; the
+    /// service tries it again.
+    ///
+    /// # Errors
+    /// [`Error`]; one that may pass only once the patience is over.
+    pub async fn wait_for_job(&self, id: JobId, patience: Duration) -> Result<Job, Error> {
+        self.wait_after(id, patience, Duration::ZERO).await
+    }
+
+    pub(crate) async fn wait_after(
+        &self,
+        id: JobId,
+        patience: Duration,
+        mut asked: Duration,
+    ) -> Result<Job, Error> {
+        let started = Instant::now();
+        let request = Request::get(format!("/jobs/{id}"));
+        let mut pause = FIRST_PAUSE;
+        loop {
+            tokio::time::sleep(asked.min(patience.saturating_sub(started.elapsed()))).await;
+            let seen = match self.call(&request).await {
+                Ok(answer) => answer.json::<Job>().map(|job| (job, answer.retry_after())),
+                Err(error) => Err(error),
+            };
+            let over = started.elapsed() >= patience;
+            let least = match seen {
+                Ok((job, _)) if over || job.status.is_terminal() => return Ok(job),
+                Ok((_, least)) => least,
+                Err(error) if over || !error.is_retryable() => return Err(error),
+                Err(error) => error.retry_after(),
+            };
+            asked = least.unwrap_or_default().max(pause);
+            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// The QR of a job's invoice as SVG, at the size that the regulation prescribes. It is there as soon
+    /// as the job is; a cancellation has none.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn qr_svg(&self, id: JobId) -> Result<String, Error> {
+        self.qr_as_text(id, "svg", "image/svg+xml").await
+    }
+
+    /// The QR as PNG.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn qr_png(&self, id: JobId) -> Result<Vec<u8>, Error> {
+        self.call(&Request::get(format!("/jobs/{id}/qr?format=png"))).await?.raw("image/png")
+    }
+
+    /// The text of the QR: the address of the authority's check service for this invoice.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn qr_text(&self, id: JobId) -> Result<String, Error> {
+        self.qr_as_text(id, "txt", "text/plain").await
+    }
+
+    async fn qr_as_text(&self, id: JobId, format: &str, media_type: &str) -> Result<String, Error> {
+        let answer = self.call(&Request::get(format!("/jobs/{id}/qr?format={format}"))).await?;
+        answer.text(media_type)
+    }
+}

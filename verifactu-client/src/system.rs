@@ -1,0 +1,35 @@
+//! The state of the service itself.
+
+use reqwest::{Method, StatusCode};
+use verifactu_core::api::{Health, Ready};
+
+use crate::{
+    Client, Error,
+    exchange::{Caller, Repeat, Request},
+};
+
+impl Client {
+    /// That the service is alive. Asked once.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn health(&self) -> Result<Health, Error> {
+        self.call(&probe("/health")).await?.json()
+    }
+
+    /// Whether the service can work, dependency by dependency. That it cannot is an answer, not an
+    /// error. Asked once.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn ready(&self) -> Result<Ready, Error> {
+        let answer = self.attempt(&probe("/ready"), self.limit()).await?;
+        let ready = answer.json();
+        let unready = answer.status == StatusCode::SERVICE_UNAVAILABLE && ready.is_ok();
+        if answer.status.is_success() || unready { ready } else { Err(answer.into_error()) }
+    }
+}
+
+fn probe(path: &str) -> Request<'static> {
+    Request::new(Method::GET, path, Caller::Anyone, Repeat::Never)
+}
