@@ -225,7 +225,9 @@ async fn a_chain_without_certificate_waits_for_one() {
     let right = world.presenter.0.lock().unwrap().take();
     let job = world.accept(send("F-1")).await.job.id;
     world.run().await;
-    assert_eq!(world.state(job).await, JobState::Pending);
+    let progress = world.progress(job).await;
+    assert_eq!((progress.state, progress.attempts, progress.next_retry_at), (JobState::Pending, 0, None));
+    assert_eq!(progress.failure.unwrap().class, FailureClass::AccessRefused);
     *world.presenter.0.lock().unwrap() = right;
     world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap();
     world.engine.sweep().await.unwrap();

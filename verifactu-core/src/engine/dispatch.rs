@@ -121,8 +121,18 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Step<()>, EngineError> {
         let description = "the account has no valid certificate; upload one and the chain goes on".to_owned();
+        let failure =
+            settle::failure(FailureSource::Internal, FailureClass::AccessRefused, None, &description, now);
         state.hold = Some(Hold { reason: HoldReason::Certificate, description, since: now });
-        let settlement = settlement(&state, now);
+        let limit = self.settings.max_records;
+        let mut updates = Vec::new();
+        for selection in [Selection::First { limit }, Selection::Retry { due: now, limit }] {
+            for item in self.parts.ledger.work(lease, selection).await? {
+                let progress = self.apply(&item.job.progress, Event::Held(failure.clone()), now);
+                updates.push(JobUpdate { job: item.job.id, progress, attempt: None, answer_line: None });
+            }
+        }
+        let settlement = Settlement { updates, ..settlement(&state, now) };
         Ok(match self.settle(lease, state, settlement).await? {
             Step::On(_) => Step::On(()),
             Step::Stale => Step::Stale,
