@@ -130,7 +130,8 @@ async fn converse(
         .max_buf_size(MAX_HEAD.max(service.limits.headers))
         .max_headers(MAX_HEADERS);
     let stream = Worded::new(TokioIo::new(stream), service.clone());
-    let answer = service_fn(move |request| front::answer(service.clone(), request));
+    let stopped = stop.clone();
+    let answer = service_fn(move |request| front::answer(service.clone(), request, *stopped.borrow()));
     let mut connection = pin!(builder.serve_connection(stream, answer));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
