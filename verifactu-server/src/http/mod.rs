@@ -26,7 +26,7 @@ use crate::{api::Service, config::TlsFiles};
 use refusal::Worded;
 
 /// Longest head that is read at all; the limit on headers is checked once they are known.
-const MAX_HEAD: usize = 256 * 1024;
+const MAX_HEAD: usize = 64 * 1024;
 /// Most headers; more than fit into the limit on their size.
 const MAX_HEADERS: usize = 1024;
 
