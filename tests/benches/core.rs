@@ -11,16 +11,16 @@ use std::{
 };
 
 use harness::records;
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 use verifactu_core::{
+    certificate::{self, Wanted},
     chain,
     record::Record,
-    types::{Nif, Text},
-    xml::{
-        answer,
-        envelope::{self, Header, SpanishParty},
-        record,
-    },
+    signature::{EcKeys, Signer},
+    types::Secret,
+    xml::{answer, record},
 };
 
 const BATCH: usize = 1000;
@@ -34,6 +34,7 @@ fn main() {
     one_record(&chain);
     message(&chain);
     answer_lines(&chain);
+    signatures(&chain);
 }
 
 /// Floor: SHA-256 of the canonical strings, built beforehand.
@@ -86,28 +87,12 @@ fn one_record(chain: &[Record]) {
 
 /// Floor: a copy of the whole message.
 fn message(chain: &[Record]) {
-    let issuer = SpanishParty {
-        name: Text::parse("Talleres Ebro SL").unwrap(),
-        nif: Nif::parse("B12345674").unwrap(),
-    };
-    let header = Header { issuer, representative: None, verifactu_end: None, incident: false };
-    let write = |arena: &mut Vec<u8>| {
-        arena.clear();
-        let mut ends = Vec::with_capacity(BATCH);
-        for record in chain {
-            record::write(record, arena);
-            ends.push(arena.len());
-        }
-        let starts = [0].into_iter().chain(ends.iter().copied());
-        let records = starts.zip(&ends).map(|(start, end)| &arena[start..*end]);
-        envelope::registration(&header, records)
-    };
     let mut arena = Vec::new();
-    let message = write(&mut arena);
+    let message = records::message(chain, &mut arena);
     compare(
         ["message of 1000 records, per record", "copy of the same bytes"],
         || {
-            black_box(write(&mut arena));
+            black_box(records::message(chain, &mut arena));
         },
         || {
             black_box(black_box(&message).clone());
@@ -117,7 +102,7 @@ fn message(chain: &[Record]) {
 
 /// Floor: the events of the same document from the XML reader beneath.
 fn answer_lines(chain: &[Record]) {
-    let document = accepted(chain);
+    let document = records::accepted(chain);
     assert!(answer::read(document.as_bytes()).is_ok());
     compare(
         ["answer of 1000 lines, per line", "bare events of quick-xml"],
@@ -131,32 +116,30 @@ fn answer_lines(chain: &[Record]) {
     );
 }
 
-/// The authority's answer to a message of which every record is accepted.
-fn accepted(chain: &[Record]) -> String {
-    const TIKE: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/tike/cont/ws";
-    let lines: String = chain
-        .iter()
-        .map(|record| {
-            let id = record.statement.invoice_id();
-            format!(
-                "<tikR:RespuestaLinea><tikR:IDFactura><tik:IDEmisorFactura>{}</tik:IDEmisorFactura>\
-                 <tik:NumSerieFactura>{}</tik:NumSerieFactura><tik:FechaExpedicionFactura>{}</tik:FechaExpedicionFactura>\
-                 </tikR:IDFactura><tikR:Operacion><tik:TipoOperacion>Alta</tik:TipoOperacion></tikR:Operacion>\
-                 <tikR:EstadoRegistro>Correcto</tikR:EstadoRegistro></tikR:RespuestaLinea>",
-                id.issuer, id.number, id.date
-            )
-        })
-        .collect();
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><env:Envelope xmlns:env=\"http://schemas.xmlsoap.org/soap/envelope/\">\
-         <env:Body><tikR:RespuestaRegFactuSistemaFacturacion xmlns:tikR=\"{TIKE}/RespuestaSuministro.xsd\" \
-         xmlns:tik=\"{TIKE}/SuministroInformacion.xsd\"><tikR:CSV>A-YDSW8NLFLANWPM</tikR:CSV><tikR:DatosPresentacion>\
-         <tik:NIFPresentador>B12345674</tik:NIFPresentador><tik:TimestampPresentacion>2026-10-15T10:00:09+02:00\
-         </tik:TimestampPresentacion></tikR:DatosPresentacion><tikR:Cabecera><tik:ObligadoEmision><tik:NombreRazon>\
-         Talleres Ebro SL</tik:NombreRazon><tik:NIF>B12345674</tik:NIF></tik:ObligadoEmision></tikR:Cabecera>\
-         <tikR:TiempoEsperaEnvio>60</tikR:TiempoEsperaEnvio><tikR:EstadoEnvio>Correcto</tikR:EstadoEnvio>{lines}\
-         </tikR:RespuestaRegFactuSistemaFacturacion></env:Body></env:Envelope>"
-    )
+/// Floor: a bare signature with the same key, RSA of 2048 bits.
+fn signatures(chain: &[Record]) {
+    let file = include_bytes!("../fixtures/pkcs12/aes256.p12");
+    let now = Timestamp::from_second(1_795_000_000).unwrap();
+    let wanted = Wanted { holder: None, now };
+    let identity = certificate::open(file, &Secret::new("correct".into()), wanted).unwrap().identity;
+    let signer = Signer::new(&identity, EcKeys::Refuse).unwrap();
+    let written: Vec<String> =
+        chain.iter().map(|record| String::from_utf8(record::to_vec(record)).unwrap()).collect();
+    let mut out = Vec::new();
+    compare(
+        ["signature of a record", "bare signature with the same key"],
+        || {
+            for record in &written {
+                out.clear();
+                signer.sign(record, Uuid::from_u128(7), now, &mut out).unwrap();
+            }
+        },
+        || {
+            for record in &written {
+                black_box(identity.sign(record.as_bytes()).unwrap());
+            }
+        },
+    );
 }
 
 /// Prints a line of the table. Both do their work [`BATCH`] times in a call.

@@ -14,7 +14,7 @@ use crate::world::{World, cancel, correct, invoice, send, submit};
 
 async fn refusal(world: &World, submit: verifactu_core::engine::Submit) -> Refusal {
     match world.engine.accept(submit).await.unwrap() {
-        Appended::Refused(refusal) => refusal,
+        Appended::Refused(refusal) => *refusal,
         other => panic!("not refused: {other:?}"),
     }
 }

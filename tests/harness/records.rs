@@ -7,6 +7,10 @@ use verifactu_core::{
         Predecessor, Qualification, Record, Regime, Statement, SystemId, Tax,
     },
     types::{Amount, Date, GenerationTime, InvoiceNumber, Nif, Rate, Text},
+    xml::{
+        envelope::{self, Header, SpanishParty},
+        record,
+    },
 };
 
 pub fn text<const MAX: usize>(text: &str) -> Text<MAX> {
@@ -79,4 +83,47 @@ pub fn chain(length: usize) -> Vec<Record> {
         records.push(chain::seal(Statement::Invoice(Box::new(invoice)), link, system(), time));
     }
     records
+}
+
+/// A message of records, which are written one behind the other into `arena` first.
+pub fn message(records: &[Record], arena: &mut Vec<u8>) -> Vec<u8> {
+    arena.clear();
+    let mut ends = Vec::with_capacity(records.len());
+    for record in records {
+        record::write(record, arena);
+        ends.push(arena.len());
+    }
+    let issuer = SpanishParty { name: text("Talleres Ebro SL"), nif: Nif::parse("B12345674").unwrap() };
+    let header = Header { issuer, representative: None, verifactu_end: None, incident: false };
+    let starts = [0].into_iter().chain(ends.iter().copied());
+    let written = starts.zip(&ends).map(|(start, end)| &arena[start..*end]);
+    envelope::registration(&header, written)
+}
+
+/// The authority's answer to a message of which every record is accepted.
+pub fn accepted(chain: &[Record]) -> String {
+    const TIKE: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/tike/cont/ws";
+    let lines: String = chain
+        .iter()
+        .map(|record| {
+            let id = record.statement.invoice_id();
+            format!(
+                "<tikR:RespuestaLinea><tikR:IDFactura><tik:IDEmisorFactura>{}</tik:IDEmisorFactura>\
+                 <tik:NumSerieFactura>{}</tik:NumSerieFactura><tik:FechaExpedicionFactura>{}</tik:FechaExpedicionFactura>\
+                 </tikR:IDFactura><tikR:Operacion><tik:TipoOperacion>Alta</tik:TipoOperacion></tikR:Operacion>\
+                 <tikR:EstadoRegistro>Correcto</tikR:EstadoRegistro></tikR:RespuestaLinea>",
+                id.issuer, id.number, id.date
+            )
+        })
+        .collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><env:Envelope xmlns:env=\"http://schemas.xmlsoap.org/soap/envelope/\">\
+         <env:Body><tikR:RespuestaRegFactuSistemaFacturacion xmlns:tikR=\"{TIKE}/RespuestaSuministro.xsd\" \
+         xmlns:tik=\"{TIKE}/SuministroInformacion.xsd\"><tikR:CSV>A-YDSW8NLFLANWPM</tikR:CSV><tikR:DatosPresentacion>\
+         <tik:NIFPresentador>B12345674</tik:NIFPresentador><tik:TimestampPresentacion>2026-10-15T10:00:09+02:00\
+         </tik:TimestampPresentacion></tikR:DatosPresentacion><tikR:Cabecera><tik:ObligadoEmision><tik:NombreRazon>\
+         Talleres Ebro SL</tik:NombreRazon><tik:NIF>B12345674</tik:NIF></tik:ObligadoEmision></tikR:Cabecera>\
+         <tikR:TiempoEsperaEnvio>60</tikR:TiempoEsperaEnvio><tikR:EstadoEnvio>Correcto</tikR:EstadoEnvio>{lines}\
+         </tikR:RespuestaRegFactuSistemaFacturacion></env:Body></env:Envelope>"
+    )
 }

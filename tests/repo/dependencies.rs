@@ -19,6 +19,10 @@ const MEMBERS: &[(&str, &[&str])] = &[
 const NOT_IN_BARE_CORE: &[&str] =
     &["warp", "redis", "p12-keystore", "aes-gcm", "quick-xml", "tokio", "reqwest", "rustls", "rusqlite"];
 
+/// What a program that only talks to the service does without.
+const NOT_IN_CLIENT: &[&str] =
+    &["warp", "redis", "p12-keystore", "aes-gcm", "quick-xml", "rusqlite", "x509-parser", "clap"];
+
 /// There is one provider of cryptography for TLS, and it is neither of these.
 const NOWHERE: &[&str] = &["ring", "openssl", "openssl-sys", "native-tls"];
 
@@ -53,6 +57,13 @@ fn bare_core_is_light() {
     let tree = tree(&["-p", "verifactu-core", "--no-default-features", "-e", "normal"]);
     assert!(tree.contains("sha2"), "the tree was not read: {tree:?}");
     none("verifactu-core without features contains", &among(&tree, NOT_IN_BARE_CORE));
+}
+
+#[test]
+fn client_is_light() {
+    let tree = tree(&["-p", "verifactu-client", "--no-default-features", "-e", "normal"]);
+    assert!(tree.contains("reqwest"), "the tree was not read: {tree:?}");
+    none("verifactu-client contains", &among(&tree, NOT_IN_CLIENT));
 }
 
 /// The lock file also names optional crates that nobody turns on, so the tree is asked.

@@ -1,7 +1,7 @@
-//! The documents tell the truth: the files they name exist, and the table of the three vocabularies is
-//! that of the code.
+//! The documents tell the truth: the files, endpoints and settings they name exist, and the table of the
+//! three vocabularies is that of the code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     none,
@@ -56,10 +56,51 @@ fn the_vocabularies_are_those_of_the_code() {
     none("The three vocabularies in ARCHITECTURE.md are those of the code:", &findings);
 }
 
+#[test]
+fn the_endpoints_are_those_of_the_service() {
+    let code = std::fs::read_to_string(root().join("verifactu-server/src/api/routes.rs")).unwrap();
+    let routes: BTreeSet<String> = code.lines().filter_map(route).collect();
+    assert!(!routes.is_empty(), "the route table was not read");
+    let listed = first_cells(&document("README.md"), "| route | who | |");
+    let findings: Vec<String> = routes.symmetric_difference(&listed).cloned().collect();
+    none("README.md lists the endpoints of routes.rs:", &findings);
+}
+
+#[test]
+fn the_settings_are_those_of_the_service() {
+    let code = std::fs::read_to_string(root().join("verifactu-server/src/config/table.rs")).unwrap();
+    let rows = first_cells(&document("README.md"), "| setting | default | |");
+    assert!(!rows.is_empty(), "the table was not read");
+    let named = rows.iter().flat_map(|cell| cell.split(['`', ',', ' '])).filter(|name| !name.is_empty());
+    let findings: Vec<String> = named
+        .filter(|name| !code.contains(&format!("\"{}\",", name.trim_start_matches("--"))))
+        .map(str::to_owned)
+        .collect();
+    none("README.md names settings that exist:", &findings);
+}
+
+/// `GET /me` of a line such as `GET "/me" key() me::show;`.
+fn route(line: &str) -> Option<String> {
+    let (method, rest) = line.trim().split_once(' ')?;
+    let path = rest.trim_start().strip_prefix("\"/")?.split('"').next()?;
+    method.chars().all(|c| c.is_ascii_uppercase()).then(|| format!("{method} /{path}"))
+}
+
+/// The first cells of the table with this head, without their code marks at both ends.
+fn first_cells(text: &str, head: &str) -> BTreeSet<String> {
+    rows(text, head)
+        .map(|row| row.split('|').nth(1).unwrap_or_default().trim().trim_matches('`').to_owned())
+        .collect()
+}
+
+fn rows<'a>(text: &'a str, head: &'a str) -> impl Iterator<Item = &'a str> {
+    let rows = text.lines().skip_while(move |line| !line.starts_with(head)).skip(2);
+    rows.take_while(|line| line.starts_with('|'))
+}
+
 /// The rows of the table, by their English names.
 fn table(text: &str) -> BTreeMap<String, [String; 2]> {
-    let rows = text.lines().skip_while(|line| !line.starts_with("| English | REST | AEAT |")).skip(2);
-    rows.take_while(|line| line.starts_with('|'))
+    rows(text, "| English | REST | AEAT |")
         .map(|line| {
             let mut cells = line.split('|').skip(1).map(|cell| cell.trim().trim_matches('`').to_owned());
             let mut cell = || cells.next().unwrap_or_default();

@@ -8,6 +8,9 @@ use crate::{
 /// The size a file should keep under, and the size it must.
 const LINES: std::ops::Range<usize> = 600..700;
 
+/// Files that are tables, a row beside the next; as long as what they list.
+const TABLES: &[&str] = &["verifactu-core/src/authority/codes/table.rs", "tests/rules/rules.rs"];
+
 /// Text that betrays the machine it was written on.
 const MACHINE_PATHS: &[&str] = &["/work/", "/root/", "/home/", "/Users/", "C:\\Users"];
 
@@ -17,11 +20,10 @@ fn our_rust() -> Vec<File> {
     OURS.iter().flat_map(|folder| rust_files(folder)).collect()
 }
 
-/// A file named `table.rs` holds rows of data; its length is the table's.
 #[test]
 fn files_are_short() {
     let mut too_long = Vec::new();
-    for file in our_rust().iter().filter(|file| !file.path.ends_with("/table.rs")) {
+    for file in our_rust().iter().filter(|file| !TABLES.contains(&file.path.as_str())) {
         let lines = file.text.lines().count();
         let finding = format!("{} has {lines} lines", file.path);
         if lines >= LINES.end {

@@ -22,7 +22,7 @@ async fn what_takes_the_place_of_the_answer() {
     let cases = [
         (Effect::CloseUnread, Seen::Nothing),
         (Effect::Cut, Seen::Nothing),
-        (Effect::Status(500), Seen::Status(500, "certificado")),
+        (Effect::Status(500), Seen::Status(500, "<html")),
         (Effect::Status(503), Seen::Status(503, "<html")),
         (Effect::Status(403), Seen::Status(403, "<html")),
         (Effect::Redirect, Seen::Status(302, "")),

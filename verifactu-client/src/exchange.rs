@@ -40,7 +40,7 @@ pub(crate) enum Repeat {
     Never,
 }
 
-#[derive(Debug)]
+/// A request. No `Debug`: a body may hold a passphrase.
 pub(crate) struct Request<'a> {
     method: Method,
     path: String,
@@ -73,8 +73,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A success.
-#[derive(Debug)]
+/// An answer. No `Debug`: a body may hold a key that was just created.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -98,11 +97,12 @@ impl Answer {
     }
 
     /// As [`raw`](Self::raw), for text.
-    pub(crate) fn text(self, media_type: &str) -> Result<String, Error> {
-        match str::from_utf8(&self.body) {
-            Err(error) => Err(self.unexpected(Some(error.into()))),
-            Ok(_) => self.raw(media_type).map(|body| String::from_utf8_lossy(&body).into_owned()),
+    pub(crate) fn text(mut self, media_type: &str) -> Result<String, Error> {
+        if media_type_of(&self.headers) != Some(media_type) {
+            return Err(self.unexpected(None));
         }
+        String::from_utf8(std::mem::take(&mut self.body))
+            .map_err(|error| self.unexpected(Some(error.utf8_error().into())))
     }
 
     pub(crate) fn retry_after(&self) -> Option<Duration> {

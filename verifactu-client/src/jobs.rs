@@ -23,7 +23,8 @@ impl Client {
 
     /// Waits until a job is final, or the patience is over: then the job is given as it stands, so ask
     /// [`is_terminal`](verifactu_core::api::JobStatus::is_terminal). A failed job is not final; the
-    /// service tries it again.
+    /// service tries it again. The last look begins when the patience is over, and may take as long as
+    /// any request.
     ///
     /// # Errors
     /// [`Error`]; one that may pass only once the patience is over.

@@ -117,7 +117,7 @@ fn seal(
     record: RecordId,
     place: &Place,
     clock: &dyn Clock,
-) -> Result<Sealed, Refusal> {
+) -> Result<Sealed, Box<Refusal>> {
     let mut statement = submit.statement.clone();
     match &mut statement {
         Statement::Invoice(invoice) => correction::complete_invoice(invoice, &place.history)?,
@@ -159,32 +159,36 @@ fn name_record(statement: &mut Statement, record: RecordId) {
 }
 
 /// The later of now and the head's time, so that times never go back along a chain.
-fn generation_time(place: &Place, now: Timestamp) -> Result<GenerationTime, Refusal> {
+fn generation_time(place: &Place, now: Timestamp) -> Result<GenerationTime, Box<Refusal>> {
     match &place.head {
         None => Ok(GenerationTime::in_madrid(now)),
         Some(head) if head.generated_at.instant() > now + CLOCK_TOLERANCE => {
-            Err(Refusal::ClockSkew { head: head.generated_at.clone() })
+            Err(Box::new(Refusal::ClockSkew { head: head.generated_at.clone() }))
         }
         Some(head) => Ok(GenerationTime::in_madrid(now.max(head.generated_at.instant()))),
     }
 }
 
 /// A caller's huella must follow from its own fields and the predecessor it names.
-fn prove_stamp(submit: &Submit, statement: &Statement, stamp: &Stamp) -> Result<(), Refusal> {
+fn prove_stamp(submit: &Submit, statement: &Statement, stamp: &Stamp) -> Result<(), Box<Refusal>> {
     let previous = submit.place.previous.as_ref();
     let canonical = chain::canonical(statement, previous, &stamp.generated_at);
     let computed = chain::huella_of(canonical.as_bytes());
-    if computed == stamp.huella { Ok(()) } else { Err(Refusal::HuellaMismatch { canonical, computed }) }
+    if computed == stamp.huella {
+        Ok(())
+    } else {
+        Err(Box::new(Refusal::HuellaMismatch { canonical, computed }))
+    }
 }
 
-fn link(claim: &PlaceClaim, place: &Place) -> Result<Link, Refusal> {
+fn link(claim: &PlaceClaim, place: &Place) -> Result<Link, Box<Refusal>> {
     let expected = place.head.as_ref().map(|head| head.huella);
     if claim.first == Some(true) && expected.is_some() {
-        return Err(Refusal::NotFirst);
+        return Err(Box::new(Refusal::NotFirst));
     }
     match claim.previous {
         Some(received) if Some(received) != expected => {
-            return Err(Refusal::Discontinuous { expected, received });
+            return Err(Box::new(Refusal::Discontinuous { expected, received }));
         }
         _ => {}
     }
@@ -195,12 +199,12 @@ fn link(claim: &PlaceClaim, place: &Place) -> Result<Link, Refusal> {
 }
 
 /// A caller's time lies between the head's and a minute from now.
-fn hold_bounds(time: &GenerationTime, place: &Place, now: Timestamp) -> Result<(), Refusal> {
+fn hold_bounds(time: &GenerationTime, place: &Place, now: Timestamp) -> Result<(), Box<Refusal>> {
     let latest = GenerationTime::in_madrid(now + CLOCK_TOLERANCE);
     let earliest = place.head.as_ref().map(|head| head.generated_at.clone());
     let early = earliest.as_ref().is_some_and(|earliest| time.instant() < earliest.instant());
     if early || time.instant() > latest.instant() {
-        return Err(Refusal::TimeOutOfBounds { earliest, latest });
+        return Err(Box::new(Refusal::TimeOutOfBounds { earliest, latest }));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Fills in the flags of a correction, or finds that the caller's own contradict the ledger.
-pub(super) fn complete_invoice(invoice: &mut Invoice, history: &[PriorRecord]) -> Result<(), Refusal> {
+pub(super) fn complete_invoice(invoice: &mut Invoice, history: &[PriorRecord]) -> Result<(), Box<Refusal>> {
     if invoice.correction.corrects != Some(true) {
         return Ok(());
     }
@@ -23,7 +23,9 @@ pub(super) fn complete_invoice(invoice: &mut Invoice, history: &[PriorRecord]) -
     let given = invoice.correction.prior_rejection;
     let same = given.unwrap_or(PriorRejection::No) == derived.unwrap_or(PriorRejection::No);
     if given.is_some() && !same {
-        return Err(Refusal::CorrectionConflict { expected: derived.unwrap_or(PriorRejection::No) });
+        return Err(Box::new(Refusal::CorrectionConflict {
+            expected: derived.unwrap_or(PriorRejection::No),
+        }));
     }
     invoice.correction = Correction { corrects: Some(true), prior_rejection: derived };
     Ok(())
@@ -33,7 +35,7 @@ pub(super) fn complete_invoice(invoice: &mut Invoice, history: &[PriorRecord]) -
 pub(super) fn complete_cancellation(
     cancellation: &mut Cancellation,
     history: &[PriorRecord],
-) -> Result<(), Refusal> {
+) -> Result<(), Box<Refusal>> {
     let known = Known::of(history, RecordKind::Cancellation);
     let not_held = match known {
         Known::Nothing => return Ok(()),
@@ -44,14 +46,12 @@ pub(super) fn complete_cancellation(
         prior.kind == RecordKind::Cancellation && prior.standing == crate::job::Standing::Rejected
     });
     if cancellation.without_prior_record.is_some_and(|given| given != not_held) {
-        return Err(Refusal::CorrectionConflict {
-            expected: if not_held { PriorRejection::NotHeld } else { PriorRejection::No },
-        });
+        let expected = if not_held { PriorRejection::NotHeld } else { PriorRejection::No };
+        return Err(Box::new(Refusal::CorrectionConflict { expected }));
     }
     if cancellation.prior_rejection.is_some_and(|given| given != rejected) {
-        return Err(Refusal::CorrectionConflict {
-            expected: if rejected { PriorRejection::Yes } else { PriorRejection::No },
-        });
+        let expected = if rejected { PriorRejection::Yes } else { PriorRejection::No };
+        return Err(Box::new(Refusal::CorrectionConflict { expected }));
     }
     cancellation.without_prior_record = not_held.then_some(true);
     cancellation.prior_rejection = rejected.then_some(true);

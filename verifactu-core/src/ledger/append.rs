@@ -117,7 +117,7 @@ pub struct PriorRecord {
 
 /// Links and seals the record at its place, or says why not. Runs under the chain's lock, at most
 /// once for each attempt at the transaction, so it must be quick and repeatable.
-pub type Sealer = Box<dyn Fn(&Place) -> Result<Sealed, Refusal> + Send + Sync>;
+pub type Sealer = Box<dyn Fn(&Place) -> Result<Sealed, Box<Refusal>> + Send + Sync>;
 
 /// A sealed record with its XML.
 #[derive(Clone, Debug)]
@@ -203,7 +203,7 @@ pub enum Appended {
         used: u64,
     },
     /// The sealer refused.
-    Refused(Refusal),
+    Refused(Box<Refusal>),
 }
 
 /// A sealed record does not continue the chain it was made for.

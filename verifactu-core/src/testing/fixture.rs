@@ -92,7 +92,7 @@ impl Draft {
     fn sealer(&self) -> Sealer {
         let draft = self.clone();
         Box::new(move |place| match draft.sealing {
-            Sealing::Refuse => Err(Refusal::NotFirst),
+            Sealing::Refuse => Err(Box::new(Refusal::NotFirst)),
             Sealing::Panic => panic!("a sealer that panics"),
             _ => Ok(draft.seal(place)),
         })

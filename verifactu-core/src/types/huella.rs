@@ -14,7 +14,7 @@ impl Huella {
     #[must_use]
     pub fn from_digest(digest: [u8; 32]) -> Self {
         // Arithmetic and no table, which the compiler turns into vector instructions.
-        let digit = |value: u8| value + if value < 10 { b'0' } else { b'A' - 10 };
+        let digit = |half: u8| half + if half > 9 { b'A' - 10 } else { b'0' };
         let mut text = [0; 64];
         for (pair, byte) in text.chunks_exact_mut(2).zip(digest) {
             pair[0] = digit(byte >> 4);

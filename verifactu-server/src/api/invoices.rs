@@ -125,7 +125,7 @@ async fn accept(
         }
         Appended::AlreadySubmitted(job) => Err(Fault::AlreadySubmitted(job)),
         Appended::QuotaReached { used } => Err(Fault::QuotaReached { limit: None, used }),
-        Appended::Refused(refusal) => Err(Fault::Chain(Box::new(refusal))),
+        Appended::Refused(refusal) => Err(Fault::Chain(refusal)),
     }
 }
 

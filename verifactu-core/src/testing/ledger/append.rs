@@ -209,7 +209,8 @@ pub async fn l09_a_refusal_leaves_no_trace(ledger: Arc<dyn Ledger>) {
     let scene = Scene::new();
     let draft = Draft { sealing: Sealing::Refuse, ..scene.invoice("F-1") };
     let appended = ledger.append(draft.append()).await.unwrap();
-    assert!(matches!(appended, Appended::Refused(Refusal::NotFirst)), "{appended:?}");
+    let Appended::Refused(refusal) = appended else { panic!("not refused: {appended:?}") };
+    assert_eq!(*refusal, Refusal::NotFirst);
     assert!(ledger.chains(&scene.tenant).await.unwrap().is_empty());
     let accepted = scene.accept(&*ledger, &Draft { sealing: Sealing::Honest, ..draft }).await;
     assert_eq!(accepted.record.position, 1);
