@@ -36,7 +36,8 @@ async fn each_kind_of_file_has_its_answer() {
     let same = "correct";
     // File, passphrase, and for an account of anybody and one of B12345674 alone: the code, or else
     // whether the file was of an old format.
-    let rows: &[(&str, &str, Result<bool, &str>, Result<bool, &str>)] = &[
+    type Outcome = Result<bool, &'static str>;
+    let rows: &[(&str, &str, Outcome, Outcome)] = &[
         ("aes256.p12", same, Ok(false), Err("cert_nif_mismatch")),
         ("aes256.p12", "wrong", Err("wrong_passphrase"), Err("wrong_passphrase")),
         ("representative.p12", same, Ok(false), Ok(false)),

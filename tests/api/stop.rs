@@ -7,7 +7,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
-use verifactu_server::{Server, StartError};
+use verifactu_server::{Server, StartError, config::TlsFiles};
 
 use crate::world::{Mode, SCOPES, World, client, config, invoice};
 
@@ -50,11 +50,59 @@ async fn a_stop_finishes_what_is_under_way() {
     stream.write_all(&body.as_bytes()[10..]).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("shutting_down"), "{answer}");
-    assert!(answer.contains("connection: close"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 202 ") && answer.contains("connection: close"), "{answer}");
     stopping.await.unwrap();
     sandbox.stop().await;
     drop(directory);
+}
+
+#[tokio::test]
+async fn before_a_stop_the_service_says_that_it_is_not_ready_and_goes_on() {
+    let world = World::with(|config| config.stop_delay = Duration::from_secs(1)).await;
+    let key = world.ready_account("acme").await;
+    let (url, client) = (format!("http://{}", world.address()), client());
+    let World { running, .. } = world;
+    let stopping = tokio::spawn(running.stop());
+    let not_ready = async {
+        loop {
+            let answer = client.get(format!("{url}/ready")).send().await.unwrap();
+            if answer.status() == 503 {
+                return answer.text().await.unwrap();
+            }
+        }
+    };
+    let answer =
+        tokio::time::timeout(Duration::from_millis(900), not_ready).await.expect("not ready in time");
+    assert!(answer.contains("the service is stopping"), "{answer}");
+    let answer = client.get(format!("{url}/v1/me")).header("x-api-key", key).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    stopping.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_service_speaks_tls_by_itself() {
+    let world = World::new().await;
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let rcgen::CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(names).unwrap();
+    let file = |name: &str, text: String| {
+        let path = world.directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let mut settings = config(&world.directory.path().join("tls"), &world.sandbox.url());
+    let certificate = file("cert.pem", cert.pem());
+    settings.tls = Some(TlsFiles { certificate, key: file("key.pem", signing_key.serialize_pem()) });
+    let running = Server::builder(settings.clone()).authority(world.authority.clone()).start().await.unwrap();
+    let roots = [reqwest::Certificate::from_der(cert.der()).unwrap()];
+    let client = reqwest::Client::builder().no_proxy().tls_certs_only(roots).build().unwrap();
+    let health = client.get(format!("https://{}/health", running.address())).send().await.unwrap();
+    assert_eq!(health.status(), 200);
+    running.stop().await;
+
+    settings.tls =
+        Some(TlsFiles { certificate: file("cert.pem", cert.pem()), key: file("key.pem", "?".into()) });
+    let started = Server::builder(settings).authority(world.authority.clone()).start().await;
+    assert!(matches!(started, Err(StartError::Listen(_))), "{started:?}");
 }
 
 #[tokio::test]

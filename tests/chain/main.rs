@@ -2,6 +2,7 @@
 //! XML of records against the official schema.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
+mod literals;
 mod samples;
 mod vectors;
 mod walk;

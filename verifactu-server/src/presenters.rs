@@ -1,8 +1,8 @@
 //! Whose certificate presents an account's records.
 //!
 //! Opening a sealed identity prepares its key for signing, so it is kept until the account has
-//! another one. The time of the upload tells one from the other, so that an upload through another
-//! process is noticed as well.
+//! another one. The sealed bytes tell one from the other: they are new with every upload, also with
+//! one that another process took.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use sha2::{Digest, Sha256};
 use verifactu_core::{
     certificate::{CertificateError, Identity, Vault},
     engine::{Presentation, PresenterError, Presenters},
@@ -35,7 +35,8 @@ pub struct AccountPresenters {
 }
 
 struct Open {
-    uploaded_at: Timestamp,
+    /// Of the sealed bytes.
+    digest: [u8; 32],
     presentation: Arc<Presentation>,
 }
 
@@ -82,9 +83,10 @@ impl AccountPresenters {
     }
 
     fn opened(&self, sealed: &SealedCertificate) -> Result<Arc<Presentation>, OpenError> {
+        let digest: [u8; 32] = Sha256::digest(&sealed.sealed).into();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = open.get(&sealed.tenant)
-            && known.uploaded_at == sealed.uploaded_at
+            && known.digest == digest
         {
             return Ok(known.presentation.clone());
         }
@@ -93,7 +95,7 @@ impl AccountPresenters {
         if open.len() >= MAX_OPEN {
             open.clear();
         }
-        let kept = Open { uploaded_at: sealed.uploaded_at, presentation: presentation.clone() };
+        let kept = Open { digest, presentation: presentation.clone() };
         open.insert(sealed.tenant.clone(), kept);
         Ok(presentation)
     }

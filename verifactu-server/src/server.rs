@@ -174,7 +174,8 @@ impl Builder {
         let worker = tokio::spawn(Worker::new(engine).run(config.workers, stopped.clone()));
         let front = tokio::spawn(listener.serve(service.clone(), stopped, config.stop_within));
         tracing::info!(%address, environment = %config.environment, "the service listens");
-        Ok(Running { address, service, stop, front, worker, within: config.stop_within })
+        let (within, delay) = (config.stop_within, config.stop_delay);
+        Ok(Running { address, service, stop, front, worker, within, delay })
     }
 }
 
@@ -187,6 +188,7 @@ pub struct Running {
     front: JoinHandle<()>,
     worker: JoinHandle<()>,
     within: Duration,
+    delay: Duration,
 }
 
 impl Running {
@@ -208,12 +210,14 @@ impl Running {
         &self.service.engine
     }
 
-    /// Stops: first it is not ready any more, then requests and dispatches under way are finished,
-    /// and whatever is not by the time that the settings give is cut off. Nothing is lost by that: a
-    /// message that was cut off is in doubt, and is looked into after the next start.
+    /// Stops: first it says that it is not ready any more, for as long as the settings give those who
+    /// ask; then nobody new is let in, and requests and dispatches under way are finished. Whatever is
+    /// not by the time that the settings give is cut off. Nothing is lost by that: a message that was
+    /// cut off is in doubt, and is looked into after the next start.
     pub async fn stop(mut self) {
-        let deadline = Instant::now() + self.within;
         self.service.stopping.store(true, Ordering::Release);
+        tokio::time::sleep(self.delay).await;
+        let deadline = Instant::now() + self.within;
         self.stop.send_replace(true);
         let all = async { tokio::join!(&mut self.front, &mut self.worker) };
         if tokio::time::timeout_at(deadline + LAST_MOMENT, all).await.is_err() {
@@ -221,6 +225,12 @@ impl Running {
             self.front.abort();
             self.worker.abort();
         }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
     }
 }
 

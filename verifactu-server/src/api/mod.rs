@@ -63,7 +63,7 @@ pub(crate) struct Service {
     pub(crate) demoted_rules: Vec<String>,
     /// Bounds the uploads that are opened side by side: each may hash for a third of a second.
     pub(crate) uploads: Semaphore,
-    /// Set once the service is to end.
+    /// Set once the service is about to end.
     pub(crate) stopping: AtomicBool,
 }
 
@@ -138,8 +138,8 @@ impl Service {
         response
     }
 
-    /// Whether the service is to end.
-    pub(crate) fn is_stopping(&self) -> bool {
+    /// Whether the service is about to end, and so not ready for more.
+    fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
     }
 
@@ -155,9 +155,6 @@ impl Service {
         };
         let Arrived { request, query, headers, body, .. } = arrived;
         let call = Call { request, headers, variables, query, body };
-        if self.is_stopping() && !matches!(route.endpoint, Endpoint::Anyone(_)) {
-            return Err(Fault::ShuttingDown);
-        }
         match route.endpoint {
             Endpoint::Anyone(handler) => handler(self, call).await,
             Endpoint::Operator(handler) => {

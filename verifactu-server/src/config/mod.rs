@@ -57,6 +57,8 @@ pub struct Config {
     pub secrets: Secrets,
     /// Rules, by their id, whose findings are only warnings.
     pub demoted_rules: Vec<String>,
+    /// How long it says that it is not ready before a stop begins.
+    pub stop_delay: Duration,
     /// How long a stop may take.
     pub stop_within: Duration,
 }
@@ -191,6 +193,7 @@ impl Config {
             certificates: Certificates { required: environment != Environment::Sandbox, development: None },
             secrets: Secrets::default(),
             demoted_rules: Vec::new(),
+            stop_delay: Duration::ZERO,
             stop_within: Duration::from_secs(30),
         }
     }
@@ -254,6 +257,7 @@ impl Config {
             }
         };
         reader.number(&mut self.workers, "workers", "1 to 1024", |n| (1..=1024).contains(n))?;
+        reader.time(&mut self.stop_delay, "stop-delay")?;
         reader.time(&mut self.stop_within, "stop-within")?;
         self.secrets.admin_key = reader.secret("admin-key")?;
         self.secrets.key_pepper = reader.secret("key-pepper")?;

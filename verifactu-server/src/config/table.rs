@@ -59,6 +59,7 @@ settings! {
     "tls-cert", "FILE", Plain, "Certificate chain of the service itself (PEM)";
     "tls-key", "FILE", Plain, "Private key of that certificate (PEM)";
     "workers", "NUMBER", Plain, "Chains that are dispatched side by side [4]";
+    "stop-delay", "TIME", Plain, "How long the service says that it is not ready before a stop begins [0s]";
     "stop-within", "TIME", Plain, "How long a stop may take [30s]";
     "log-format", "FORMAT", Plain, "json or text [json]";
     "log-level", "LEVEL", Plain, "error, warn, info, debug or trace [info]";

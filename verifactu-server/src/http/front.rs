@@ -26,14 +26,16 @@ struct Extra {
     query: String,
 }
 
-/// Answers one request of a connection.
+/// Answers one request of a connection. One that arrives after the stop has begun is sent elsewhere.
 pub(super) async fn answer(
     service: Arc<Service>,
     request: Request<Incoming>,
+    stopped: bool,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let id = RequestId(service.ids.next());
     let (parts, body) = request.into_parts();
-    let response = match read(&service, &parts, body).await {
+    let body = if stopped { Err(Fault::ShuttingDown) } else { read(&service, &parts, body).await };
+    let response = match body {
         Err(fault) => service.refuse(id, &parts.headers, fault),
         Ok(body) => {
             let extra = Extra { request: id, query: parts.uri.query().unwrap_or_default().to_owned() };

@@ -26,7 +26,7 @@ use crate::{api::Service, config::TlsFiles};
 use refusal::Worded;
 
 /// Longest head that is read at all; the limit on headers is checked once they are known.
-const MAX_HEAD: usize = 256 * 1024;
+const MAX_HEAD: usize = 64 * 1024;
 /// Most headers; more than fit into the limit on their size.
 const MAX_HEADERS: usize = 1024;
 
@@ -130,7 +130,8 @@ async fn converse(
         .max_buf_size(MAX_HEAD.max(service.limits.headers))
         .max_headers(MAX_HEADERS);
     let stream = Worded::new(TokioIo::new(stream), service.clone());
-    let answer = service_fn(move |request| front::answer(service.clone(), request));
+    let stopped = stop.clone();
+    let answer = service_fn(move |request| front::answer(service.clone(), request, *stopped.borrow()));
     let mut connection = pin!(builder.serve_connection(stream, answer));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
