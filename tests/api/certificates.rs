@@ -28,15 +28,17 @@ async fn upload_form(world: &World, key: &str, parts: &[(&str, &[u8])]) -> Answe
     world.ask("POST", "/v1/me/certificate").key(key).bytes("multipart/form-data; boundary=border", body).await
 }
 
+/// The code of a refusal, or else whether the file was of an old format.
+type Answer = Result<bool, &'static str>;
+
 #[tokio::test]
 async fn each_kind_of_file_has_its_answer() {
     let world = World::new().await;
     let key = world.account(json!({ "id": "acme" }), SCOPES).await;
     let child = world.account(json!({ "id": "child", "allowedNif": "B12345674" }), SCOPES).await;
     let same = "correct";
-    // File, passphrase, and for an account of anybody and one of B12345674 alone: the code, or else
-    // whether the file was of an old format.
-    let rows: &[(&str, &str, Result<bool, &str>, Result<bool, &str>)] = &[
+    // File, passphrase, and the answers for an account of anybody and one of B12345674 alone.
+    let rows: &[(&str, &str, Answer, Answer)] = &[
         ("aes256.p12", same, Ok(false), Err("cert_nif_mismatch")),
         ("aes256.p12", "wrong", Err("wrong_passphrase"), Err("wrong_passphrase")),
         ("representative.p12", same, Ok(false), Ok(false)),

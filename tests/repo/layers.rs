@@ -61,6 +61,7 @@ fn the_scanner_sees_every_way_to_name_a_module() {
     );
     assert_eq!(found("chain/walk.rs", "use super::canonical::Canonical;"), [""; 0]);
     assert_eq!(found("chain/mod.rs", "mod inner { use super::{walk, canonical}; } use self::walk;"), [""; 0]);
+    assert_eq!(found("chain/mod.rs", "macro_rules! m { () => { $crate::exported!() } }"), [""; 0]);
     assert_eq!(found("chain/mod.rs", "pub(in crate::chain) fn f() {} pub(crate) fn g() {}"), [""; 0]);
 }
 
@@ -185,7 +186,11 @@ impl<'a> Scanner<'a> {
             }
             self.at += 1;
         }
-        if let Some(first) = base.first() {
+        // An exported macro is named at the root, whichever module it stands in.
+        let exported_macro = base.len() == 1 && self.peek(0) == "!";
+        if let Some(first) = base.first()
+            && !exported_macro
+        {
             self.found.push((line, first));
         }
     }

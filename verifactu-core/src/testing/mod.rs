@@ -3,8 +3,12 @@
 //! A ledger, an account store or a queue is what passes its suite: numbered sentences, each with a case
 //! that shows it. Every backend of this crate runs the same suites, and so does one of your own:
 //!
-//! ```ignore
-//! verifactu_core::ledger_suite!(my_ledger().await);   // an expression: (Arc<dyn Ledger>, guard)
+//! ```
+//! use std::sync::Arc;
+//! use verifactu_core::queue::{MemoryQueue, Queue};
+//!
+//! // An expression: the backend and its guard.
+//! verifactu_core::queue_suite!((Arc::new(MemoryQueue::default()) as Arc<dyn Queue>, ()));
 //! ```
 //!
 //! Each case calls the expression once and gets an empty backend; the guard lives as long as the case.
