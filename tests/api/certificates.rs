@@ -29,7 +29,7 @@ async fn upload_form(world: &World, key: &str, parts: &[(&str, &[u8])]) -> Answe
 }
 
 /// The code of a refusal, or else whether the file was of an old format.
-type Answer = Result<bool, &'static str>;
+type Verdict = Result<bool, &'static str>;
 
 #[tokio::test]
 async fn each_kind_of_file_has_its_answer() {
@@ -38,7 +38,7 @@ async fn each_kind_of_file_has_its_answer() {
     let child = world.account(json!({ "id": "child", "allowedNif": "B12345674" }), SCOPES).await;
     let same = "correct";
     // File, passphrase, and the answers for an account of anybody and one of B12345674 alone.
-    let rows: &[(&str, &str, Answer, Answer)] = &[
+    let rows: &[(&str, &str, Verdict, Verdict)] = &[
         ("aes256.p12", same, Ok(false), Err("cert_nif_mismatch")),
         ("aes256.p12", "wrong", Err("wrong_passphrase"), Err("wrong_passphrase")),
         ("representative.p12", same, Ok(false), Ok(false)),
