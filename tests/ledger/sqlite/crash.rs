@@ -24,6 +24,7 @@ const CHILD: &str = "LEDGER_CRASH_CHILD";
 /// Appends until it is killed, and says the huella of each acknowledged record. Does nothing unless the
 /// test below has started it.
 #[tokio::test]
+#[allow(clippy::disallowed_methods)]
 async fn child_that_appends() {
     let Some(path) = std::env::var_os(CHILD) else { return };
     let ledger = SqliteLedger::open(path, Environment::Sandbox, &SqliteOptions::default()).unwrap();
