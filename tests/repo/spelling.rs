@@ -44,7 +44,9 @@ const AUTHORITY_PLACES: &[&str] = &[
 const REST: &[&str] =
     &["numSerie", "tipoFactura", "cuotaTotal", "facturasRectificadas", "primerRegistro", "qrInfo"];
 
-const REST_PLACES: &[&str] = &["verifactu-core/src/api", "verifactu-server/src/api"];
+/// The demonstration is a client that speaks JSON by hand, and prints lines for others to do so.
+const REST_PLACES: &[&str] =
+    &["verifactu-core/src/api", "verifactu-server/src/api", "verifactu-server/src/demo"];
 
 const STATUS_PLACES: &[&str] = &["verifactu-server/src/api/error.rs", "verifactu-server/src/sandbox"];
 

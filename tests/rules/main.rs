@@ -3,6 +3,7 @@
 
 mod bodies;
 mod json;
+mod parties;
 mod qr;
 mod rules;
 mod values;

@@ -3,16 +3,19 @@
 //! A ledger, an account store or a queue is what passes its suite: numbered sentences, each with a case
 //! that shows it. Every backend of this crate runs the same suites, and so does one of your own:
 //!
-//! ```ignore
-//! verifactu_core::ledger_suite!(my_ledger().await);   // an expression: (Arc<dyn Ledger>, guard)
+//! ```
+//! use std::sync::Arc;
+//! use verifactu_core::ledger::MemoryLedger;
+//!
+//! mod my_ledger {
+//!     verifactu_core::ledger_suite!((super::Arc::new(super::MemoryLedger::new()), ()));
+//! }
 //! ```
 //!
 //! Each case calls the expression once and gets an empty backend; the guard lives as long as the case.
 //! The macros write `#[tokio::test]` functions, so the calling crate needs tokio.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-// A sealer refuses with a `Refusal`, which names two huellas.
-#![allow(clippy::result_large_err)]
 
 pub mod accounts;
 mod chance;
