@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use verifactu_client::{
     api::{
-        CancelInvoice, CancelRequest, Defaults, InvoiceKey, Json, Line, Person, Place, ReplacedAmounts, Seal,
-        SendInvoice, SendRequest,
+        CancelInvoice, CancelRequest, Defaults, InvoiceKey, Json, Line, Person, PersonId, Place,
+        ReplacedAmounts, Seal, SendInvoice, SendRequest, System,
     },
     record::{
         Country, Exemption, ForeignIdType, GeneratedBy, Identification, InvoiceType, IssuedBy,
@@ -64,6 +64,17 @@ fn every_member_of_an_invoice_is_read() {
         cuota_recargo: Some(amount("5.20")),
         ..Line::vat(amount("100"), Rate::parse("21").unwrap(), amount("21"))
     };
+    let system = System {
+        nombre_razon: Some("Productora SL".into()),
+        identificacion: Some(PersonId::Nif(nif("B65410011"))),
+        nombre_sistema_informatico: Some("ERP".into()),
+        id_sistema_informatico: Some("77".into()),
+        version: Some("1.0".into()),
+        numero_instalacion: Some("383".into()),
+        tipo_uso_posible_solo_verifactu: Some(false),
+        tipo_uso_posible_multi_ot: Some(true),
+        indicador_multiples_ot: Some(true),
+    };
     let foreigner = Person::foreign("Client", Country::parse("FR"), ForeignIdType::EuVat, "FR12345678901");
     let full = SendInvoice {
         fecha_operacion: Some(date("14-01-2026")),
@@ -89,12 +100,21 @@ fn every_member_of_an_invoice_is_read() {
         id_acuerdo_sistema_informatico: Some("ACUERDO2".into()),
         encadenamiento: Some(Place::After(seal.huella)),
         sello: Some(seal.clone()),
+        sistema_informatico: Some(system.clone()),
         ..invoice("2026/R-001").recipient(foreigner).reference("ERP-9").correction()
     };
     let read = SendRequest::read(&json_of(&full), &defaults()).unwrap();
     assert_eq!(read.chain.previous, Some(seal.huella));
     assert_eq!(read.stamp.as_ref().unwrap().huella, seal.huella);
     assert_eq!(read.stamp.unwrap().generated_at.as_str(), "2026-01-15T10:00:00+01:00");
+    let claimed = read.system.unwrap();
+    assert_eq!(claimed.producer.unwrap().name.as_str(), "Productora SL");
+    assert_eq!(claimed.name.unwrap().as_str(), "ERP");
+    assert_eq!(claimed.id.unwrap().as_str(), "77");
+    assert_eq!(claimed.version.unwrap().as_str(), "1.0");
+    assert_eq!(claimed.installation.unwrap().as_str(), "383");
+    assert_eq!(claimed.verifactu_only, Some(false));
+    assert_eq!((claimed.multiple_issuers_possible, claimed.multiple_issuers), (Some(true), Some(true)));
     let invoice = read.invoice;
     assert_eq!(invoice.external_reference.unwrap().as_str(), "ERP-9");
     assert_eq!(invoice.correction.corrects, Some(true));
@@ -142,11 +162,13 @@ fn every_member_of_a_cancellation_is_read() {
         generado_por: Some(GeneratedBy::ThirdParty),
         generador: Some(Person::spanish("Asesores SL", nif("A39200019"))),
         encadenamiento: Some(Place::First),
+        sistema_informatico: Some(System { version: Some("2".into()), ..System::default() }),
         ..plain
     };
     let read = CancelRequest::read(&json_of(&full), &defaults()).unwrap();
     assert_eq!(read.issuer_name.unwrap().as_str(), "Emisor SL");
     assert_eq!(read.chain.first, Some(true));
+    assert_eq!(read.system.unwrap().version.unwrap().as_str(), "2");
     let cancellation = read.cancellation;
     assert_eq!(cancellation.external_reference.unwrap().as_str(), "ERP-9");
     assert_eq!(cancellation.without_prior_record, Some(true));

@@ -45,7 +45,7 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Service(error) => is_passing(error.status),
+            Self::Service(error) => error.is_retryable(),
             // A success that was cut off is repeated by the service.
             Self::Unexpected { status, .. } => is_passing(*status) || (200..300).contains(status),
             Self::Transport(_) | Self::Timeout(_) => true,
@@ -107,7 +107,7 @@ impl Error {
 
 /// The states that pass by themselves.
 const fn is_passing(status: u16) -> bool {
-    matches!(status, 429 | 502 | 503 | 504)
+    matches!(status, 408 | 429 | 502 | 503 | 504)
 }
 
 fn shown(excerpt: &str) -> &str {
@@ -170,6 +170,12 @@ impl ServiceError {
     #[must_use]
     pub const fn is_access(&self) -> bool {
         matches!(self.status, 401 | 403)
+    }
+
+    /// Whether the same request, with the same idempotency key and body, may succeed later.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        is_passing(self.status)
     }
 
     /// Too many requests.

@@ -32,7 +32,7 @@ pub struct Submitted {
 #[derive(Clone, Debug)]
 pub enum Submission {
     /// The job is on its way.
-    Accepted(Accepted),
+    Accepted(Box<Accepted>),
     /// The job succeeded before; only a key that was used before finds it so.
     Finished(Box<Job>),
 }
@@ -72,7 +72,7 @@ impl Submitted {
             (Submission::Finished(Box::new(envelope.body)), envelope.request_id)
         } else {
             let envelope = answer.envelope::<Accepted>()?;
-            (Submission::Accepted(envelope.body), envelope.request_id)
+            (Submission::Accepted(Box::new(envelope.body)), envelope.request_id)
         };
         Ok(Self { replayed, submission, retry_after: answer.retry_after(), request_id })
     }

@@ -34,7 +34,7 @@ pub use names::{rest_name, rest_path};
 pub use parts::SystemClaim;
 pub use request::{
     CancelInvoice, ForeignDocument, InvoiceKey, Line, Person, PersonId, Place, ReplacedAmounts, Seal,
-    SendInvoice,
+    SendInvoice, System,
 };
 pub use send::{Defaults, SendRequest};
 pub use time::Timestamp;

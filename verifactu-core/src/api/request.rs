@@ -116,6 +116,9 @@ pub struct SendInvoice {
     /// Huella and time of a record that the caller hashed itself.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub sello: Option<Seal>,
+    /// The caller's own computer system, where the account may name one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sistema_informatico: Option<System>,
 }
 
 impl SendInvoice {
@@ -158,6 +161,7 @@ impl SendInvoice {
             id_acuerdo_sistema_informatico: None,
             encadenamiento: None,
             sello: None,
+            sistema_informatico: None,
         }
     }
 
@@ -375,6 +379,39 @@ pub struct Seal {
     pub generated_at: GenerationTime,
 }
 
+/// A computer system of the caller's own. What is absent, the service completes from its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct System {
+    /// Name of the producer, at most 120 characters; goes with its identification.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nombre_razon: Option<String>,
+    /// Identification of the producer.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub identificacion: Option<PersonId>,
+    /// Name of the product, at most 30 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nombre_sistema_informatico: Option<String>,
+    /// Tells the products of one producer apart: two characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_sistema_informatico: Option<String>,
+    /// Version of the product, at most 50 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The installation, at most 100 characters; never used twice for one issuer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numero_instalacion: Option<String>,
+    /// The product can work in VERI*FACTU mode only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tipo_uso_posible_solo_verifactu: Option<bool>,
+    /// The product can hold several issuers.
+    #[serde(rename = "tipoUsoPosibleMultiOT", skip_serializing_if = "Option::is_none")]
+    pub tipo_uso_posible_multi_ot: Option<bool>,
+    /// At the moment it does hold several.
+    #[serde(rename = "indicadorMultiplesOT", skip_serializing_if = "Option::is_none")]
+    pub indicador_multiples_ot: Option<bool>,
+}
+
 /// An invoice to be cancelled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -409,6 +446,9 @@ pub struct CancelInvoice {
     /// Huella and time of a record that the caller hashed itself.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub sello: Option<Seal>,
+    /// The caller's own computer system, where the account may name one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sistema_informatico: Option<System>,
 }
 
 impl CancelInvoice {
@@ -427,6 +467,7 @@ impl CancelInvoice {
             generador: None,
             encadenamiento: None,
             sello: None,
+            sistema_informatico: None,
         }
     }
 }
