@@ -24,7 +24,7 @@ impl Worker {
     }
 
     /// Runs `concurrency` dispatches side by side, and sweeps the ledger at the start and from time
-    /// to time, until `stop` turns true.
+    /// to time, until `stop` turns true or its sender is gone.
     pub async fn run(self, concurrency: usize, stop: watch::Receiver<bool>) {
         let engine = Arc::new(self.engine);
         let mut tasks = tokio::task::JoinSet::new();
@@ -95,7 +95,10 @@ impl Engine {
 }
 
 async fn dispatch_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
-    while !*stop.borrow() {
+    loop {
+        if *stop.borrow() || stop.has_changed().is_err() {
+            return;
+        }
         let idle = match engine.dispatch_next().await {
             Ok(true) => continue,
             Ok(false) => engine.parts.queue.wait(engine.parts.clock.now(), LONGEST_WAIT),
