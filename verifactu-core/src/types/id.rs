@@ -53,6 +53,10 @@ uuid_id!(
     MessageId
 );
 uuid_id!(
+    /// An event on its way to a webhook.
+    DeliveryId
+);
+uuid_id!(
     /// One request to the service, for support and tracing.
     RequestId
 );

@@ -44,6 +44,7 @@ pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, F
         parent,
         plan: plan.map(|plan| plan.to_string()),
         own_system,
+        representative: None,
         status: TenantStatus::Active,
         created_at: service.clock.now(),
     };

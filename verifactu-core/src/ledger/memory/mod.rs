@@ -20,9 +20,9 @@ use crate::{
 };
 
 use super::{
-    ApiKey, Append, Appended, Attempt, AuditEntry, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced, Hold,
-    HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, NewMessage, OpenMessage,
-    RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant,
+    ApiKey, Append, Appended, Attempt, AuditLine, ChainKey, ChainState, Claim, Delivery, FULL_MESSAGE,
+    Fenced, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, NewMessage,
+    OpenMessage, RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant, Webhook,
     schedule::{self, Turn},
 };
 
@@ -46,10 +46,13 @@ struct State {
     usage: HashMap<(TenantId, String), u64>,
     messages: HashMap<MessageId, Message>,
 
-    tenants: HashMap<TenantId, Tenant>,
+    tenants: BTreeMap<TenantId, Tenant>,
     api_keys: HashMap<String, ApiKey>,
     certificates: HashMap<TenantId, SealedCertificate>,
-    audit: Vec<AuditEntry>,
+    webhooks: HashMap<TenantId, Webhook>,
+    /// In the order in which they became owed.
+    deliveries: Vec<Delivery>,
+    audit: Vec<AuditLine>,
 }
 
 #[derive(Debug)]
@@ -353,8 +356,15 @@ impl State {
         });
         let indices = indices.collect::<Option<Vec<_>>>().ok_or_else(|| unknown("job"))?;
         for (index, update) in indices.into_iter().zip(updates) {
+            let was_final = self.entries[index].job.progress.state.is_final();
             self.set_progress(index, &update.progress);
             let entry = &mut self.entries[index];
+            if update.progress.state.is_final()
+                && !was_final
+                && self.webhooks.get(&entry.job.tenant).is_some_and(|webhook| webhook.enabled)
+            {
+                self.deliveries.push(Delivery::owed(entry.job.tenant.clone(), entry.job.id, at));
+            }
             entry.job.updated_at = at;
             entry.attempts.extend(update.attempt.clone());
         }

@@ -16,6 +16,7 @@ mod reader;
 mod row;
 mod schema;
 mod settle;
+mod webhook;
 mod work;
 mod writer;
 
