@@ -13,6 +13,7 @@ mod fingerprint;
 mod job;
 mod json;
 mod judge;
+mod list;
 mod names;
 mod object;
 mod parts;
@@ -30,6 +31,10 @@ pub use job::{
     JobType, LastErrorDetail, QrInfo, RecordState, Warning,
 };
 pub use json::{Json, JsonError, JsonProblem, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES};
+pub use list::{
+    AttemptOutcome, ExportedRecord, InvoiceRecord, InvoiceRecords, JobAttempt, JobAttempts, Jobs, Paging,
+    RecordType,
+};
 pub use names::{rest_name, rest_path};
 pub use parts::SystemClaim;
 pub use request::{

@@ -15,6 +15,7 @@ pub(crate) struct Call {
     pub(super) headers: HeaderMap,
     /// Values of the path's variables, in their order.
     pub(super) variables: Vec<String>,
+    pub(super) path: String,
     pub(super) query: String,
     pub(super) body: Bytes,
 }
