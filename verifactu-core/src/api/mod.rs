@@ -6,6 +6,7 @@
 //! path. Everything else is plain serde.
 
 mod account;
+mod batch;
 mod cancel;
 mod envelope;
 mod error;
@@ -22,6 +23,7 @@ mod send;
 mod time;
 
 pub use account::*;
+pub use batch::{Batch, BatchCounts, BatchEntry, BatchOutcome, BatchTaken, Preview};
 pub use cancel::CancelRequest;
 pub use envelope::Envelope;
 pub use error::{Detail, Details, ErrorBody, ErrorCode, UnknownErrorCode};

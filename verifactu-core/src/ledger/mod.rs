@@ -18,7 +18,9 @@ mod schedule;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
-pub use accounts::{Accounts, ApiKey, ApiKeyId, AuditEntry, SealedCertificate, Tenant, TenantStatus};
+pub use accounts::{
+    Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
+};
 pub use append::{
     Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Refusal,
     Sealed, Sealer, Submission,

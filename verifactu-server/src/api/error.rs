@@ -204,6 +204,12 @@ impl Fault {
         }
     }
 
+    /// The document alone, for a request that is part of another.
+    pub(super) fn into_document(self, request: RequestId) -> ErrorBody {
+        let code = self.code();
+        self.document(code, request)
+    }
+
     fn document(self, code: ErrorCode, request: RequestId) -> ErrorBody {
         let mut body = ErrorBody::new(code, self.message(), request);
         if status(code) == StatusCode::UNPROCESSABLE_ENTITY {

@@ -4,6 +4,7 @@
 //! outside. The endpoints turn requests into calls of the engine and the accounts, and hold no state.
 
 mod auth;
+mod batches;
 mod call;
 mod certificates;
 mod chains;
@@ -12,6 +13,7 @@ mod invoices;
 mod jobs;
 mod me;
 mod multipart;
+mod preview;
 mod query;
 mod records;
 mod reply;

@@ -12,8 +12,8 @@ use verifactu_core::api::Scope;
 use crate::config::Limits;
 
 use super::{
-    Service, auth::Account, call::Call, certificates, chains, error::Fault, invoices, jobs, me, records,
-    reply::Reply, system, tenants,
+    Service, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices, jobs, me,
+    preview, records, reply::Reply, system, tenants,
 };
 
 macro_rules! routes {
@@ -38,6 +38,9 @@ macro_rules! routes {
 routes! {
     POST   "/send-invoice"          key(InvoicesWrite)     invoices::send;
     POST   "/cancel-invoice"        key(InvoicesWrite)     invoices::cancel;
+    POST   "/invoices/preview"      key(InvoicesWrite)     preview::preview;
+    POST   "/batches"               key(InvoicesWrite)     batches::create, batch;
+    GET    "/batches/:id"           key(InvoicesRead)      batches::show;
     GET    "/jobs"                  key(InvoicesRead)      jobs::list;
     GET    "/jobs/:id"              key(InvoicesRead)      jobs::show;
     GET    "/jobs/:id/attempts"     key(InvoicesRead)      jobs::attempts;

@@ -13,7 +13,7 @@ use verifactu_core::{
     },
     ledger::{Attempt, AttemptOutcome, RecordRow, Submission},
     qr::CheckService,
-    record::RecordKind,
+    record::{Invoice, RecordKind},
 };
 
 /// Shows what the ledger holds.
@@ -71,6 +71,11 @@ impl Views {
     /// The text of an invoice's QR; a cancellation has none.
     pub(super) fn qr_text(&self, record: &RecordRow) -> Option<String> {
         record.total.map(|total| self.check.text_of(&record.invoice, total))
+    }
+
+    /// The text of the QR of an invoice that is no record yet.
+    pub(super) fn invoice_qr(&self, invoice: &Invoice) -> String {
+        self.check.text(invoice)
     }
 
     fn qr_info(&self, record: &RecordRow, progress: &Progress) -> QrInfo {
@@ -197,7 +202,7 @@ const fn kind(kind: JobKind) -> JobType {
     }
 }
 
-const fn status(state: JobState) -> JobStatus {
+pub(super) const fn status(state: JobState) -> JobStatus {
     match state {
         JobState::Pending => JobStatus::Pending,
         JobState::Processing => JobStatus::Processing,

@@ -18,12 +18,12 @@ use jiff::Timestamp;
 use crate::{
     job::{JobKind, Progress},
     record::{InvoiceId, SystemId},
-    types::{ChainId, JobId, MessageId, Nif, RecordId, TenantId},
+    types::{BatchId, ChainId, JobId, MessageId, Nif, RecordId, TenantId},
 };
 
 use super::{
-    ApiKey, Append, Appended, Attempt, AuditEntry, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced, Filter,
-    HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, Listing, NewMessage,
+    ApiKey, Append, Appended, Attempt, AuditEntry, Batch, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced,
+    Filter, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, Listing, NewMessage,
     OpenMessage, Page, RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant,
     schedule::{self, Turn},
 };
@@ -51,6 +51,7 @@ struct State {
     tenants: HashMap<TenantId, Tenant>,
     api_keys: HashMap<String, ApiKey>,
     certificates: HashMap<TenantId, SealedCertificate>,
+    batches: HashMap<BatchId, Batch>,
     audit: Vec<AuditEntry>,
 }
 

@@ -179,6 +179,14 @@ CREATE TABLE certificate (
   uploaded_at INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE batch (
+  id BLOB PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  items TEXT NOT NULL
+) STRICT;
+CREATE INDEX batch_age ON batch (created_at);
+
 CREATE TABLE audit (
   seq INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,
