@@ -10,4 +10,5 @@ mod limits;
 mod lists;
 mod records;
 mod stop;
+mod waiting;
 mod world;

@@ -323,7 +323,10 @@ impl Engine {
             updates,
         };
         Ok(match self.parts.ledger.open_message(lease, new).await? {
-            Fenced::Done => Step::On(()),
+            Fenced::Done => {
+                self.changes.send_replace(());
+                Step::On(())
+            }
             Fenced::Stale => Step::Stale,
         })
     }
@@ -335,7 +338,10 @@ impl Engine {
         settlement: Settlement,
     ) -> Result<Step<ChainState>, EngineError> {
         Ok(match self.parts.ledger.settle(lease, settlement).await? {
-            Fenced::Done => Step::On(state),
+            Fenced::Done => {
+                self.changes.send_replace(());
+                Step::On(state)
+            }
             Fenced::Stale => Step::Stale,
         })
     }

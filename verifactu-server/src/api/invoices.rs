@@ -23,6 +23,7 @@ use super::{
     call::Call,
     error::{Fault, Success},
     reply::Reply,
+    wait::Patience,
 };
 
 const KEY: HeaderName = HeaderName::from_static("x-idempotency-key");
@@ -56,13 +57,25 @@ pub(super) async fn cancel(service: Arc<Service>, call: Call, account: Account) 
 }
 
 async fn accept(service: &Service, call: &Call, account: &Account, kind: JobKind) -> Result<Reply, Fault> {
+    let patience = Patience::of(&call.headers, service.clock.now());
     let body = call.json()?;
     let key = idempotency_key(&call.headers)?;
     match take(service, account, kind, key, &body, call.request).await? {
-        Taken::New { submission, due, warnings } => {
-            created(service, call.request, &submission, due, warnings)
-        }
-        Taken::Replayed { same_body, submission } => replayed(service, call, same_body, &submission),
+        Taken::New { submission, due, warnings } => match patience {
+            None => created(service, call.request, &submission, due, warnings),
+            Some(patience) => {
+                let location = location(&submission);
+                Ok(patience.answer(service, call, *submission, warnings).await?.at(&location))
+            }
+        },
+        Taken::Replayed { same_body, submission } => match patience {
+            Some(patience) if same_body && !submission.job.progress.state.is_final() => {
+                let location = location(&submission);
+                let reply = patience.answer(service, call, *submission, Vec::new()).await?.at(&location);
+                Ok(reply.with(REPLAYED, HeaderValue::from_static("true")))
+            }
+            _ => replayed(service, call, same_body, &submission),
+        },
     }
 }
 
@@ -180,7 +193,7 @@ fn created(
 ) -> Result<Reply, Fault> {
     let body = service.views.accepted(submission, warnings);
     let reply = Reply::json(Success::Accepted, request, body)?;
-    Ok(located(reply, submission).with(RETRY_AFTER, seconds_until(due, service.clock.now())))
+    Ok(reply.at(&location(submission)).with(RETRY_AFTER, seconds_until(due, service.clock.now())))
 }
 
 /// The answer to a key that was used before.
@@ -208,11 +221,11 @@ fn replayed(
             Reply::json(Success::Accepted, call.request, body)?.with(RETRY_AFTER, wait)
         }
     };
-    Ok(located(reply, submission).with(REPLAYED, HeaderValue::from_static("true")))
+    Ok(reply.at(&location(submission)).with(REPLAYED, HeaderValue::from_static("true")))
 }
 
-fn located(reply: Reply, submission: &Submission) -> Reply {
-    reply.at(&format!("/v1/jobs/{}", submission.job.id))
+fn location(submission: &Submission) -> String {
+    format!("/v1/jobs/{}", submission.job.id)
 }
 
 /// Whole seconds, one at least; five where nothing is known.

@@ -21,6 +21,7 @@ mod routes;
 mod system;
 mod tenants;
 mod view;
+mod wait;
 
 pub(crate) use error::Fault;
 pub(crate) use reply::Pieces;

@@ -78,7 +78,7 @@ impl Views {
         self.check.text(invoice)
     }
 
-    fn qr_info(&self, record: &RecordRow, progress: &Progress) -> QrInfo {
+    pub(super) fn qr_info(&self, record: &RecordRow, progress: &Progress) -> QrInfo {
         let (csv, csv_status) = match &progress.csv {
             Some(Csv::Present(csv)) => (Some(csv.clone()), Some(CsvStatus::Present)),
             Some(Csv::Lost) => (None, Some(CsvStatus::Lost)),
