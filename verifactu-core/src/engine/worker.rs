@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
-use crate::queue::{QueueError, Taken};
+use crate::queue::Taken;
 
 use super::{Engine, EngineError};
 
@@ -70,7 +70,7 @@ impl Engine {
             loop {
                 tokio::select! {
                     result = &mut dispatch => break result,
-                    () = tokio::time::sleep(self.settings.lease / 3) => self.keep(&taken).await?,
+                    () = tokio::time::sleep(self.settings.lease / 3) => self.keep(&taken).await,
                 }
             }
         };
@@ -85,12 +85,17 @@ impl Engine {
         Ok(true)
     }
 
-    /// Prolongs a lease. Losing it is no error here: the ledger's epoch keeps a late writer out.
-    async fn keep(&self, taken: &Taken) -> Result<(), QueueError> {
-        if !self.parts.queue.renew(taken, self.parts.clock.now(), self.settings.lease).await? {
-            tracing::warn!(chain = %taken.chain, "the lease on the chain has run out");
+    /// Prolongs a lease. Neither losing it nor a queue out of reach ends the dispatch: the ledger's epoch
+    /// keeps a late writer out.
+    async fn keep(&self, taken: &Taken) {
+        match self.parts.queue.renew(taken, self.parts.clock.now(), self.settings.lease).await {
+            Ok(true) => {}
+            Ok(false) => tracing::warn!(chain = %taken.chain, "the lease on the chain has run out"),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, chain = %taken.chain, "the lease on the chain was not prolonged");
+            }
         }
-        Ok(())
     }
 }
 
@@ -114,13 +119,25 @@ async fn dispatch_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>)
     }
 }
 
+/// A sweep that failed is made up for soon, and so is what the queue has forgotten.
 async fn sweep_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
     loop {
-        if let Err(error) = engine.sweep().await {
-            tracing::error!(error = &error as &dyn std::error::Error, "sweep failed");
-        }
+        let pause = match engine.sweep().await {
+            Ok(()) => engine.settings.sweep_every,
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "sweep failed");
+                LONGEST_WAIT.min(engine.settings.sweep_every)
+            }
+        };
+        let next = async {
+            tokio::time::sleep(pause.min(LONGEST_WAIT)).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause.saturating_sub(LONGEST_WAIT)) => {}
+                () = engine.parts.queue.forgotten() => {}
+            }
+        };
         tokio::select! {
-            () = tokio::time::sleep(engine.settings.sweep_every) => {}
+            () = next => {}
             _ = stop.wait_for(|stop| *stop) => return,
         }
     }

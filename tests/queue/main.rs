@@ -1,0 +1,31 @@
+//! Every queue against the suite that defines one, and the one in Redis against servers that forget,
+//! restart, fall silent and move.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod faults;
+
+mod redis_suite {
+    use harness::redis_server::RedisServer;
+    use verifactu_core::queue_suite;
+
+    queue_suite!({
+        let server = RedisServer::start();
+        (crate::queue_at(&server), server)
+    });
+}
+
+use std::sync::Arc;
+
+use harness::redis_server::RedisServer;
+use uuid::Uuid;
+use verifactu_core::queue::{Queue, RedisOptions, RedisQueue};
+
+fn options() -> RedisOptions {
+    RedisOptions { name: "test".into(), worker: Uuid::now_v7(), roots: None }
+}
+
+/// A queue as a process has it that starts now.
+fn queue_at(server: &RedisServer) -> Arc<dyn Queue> {
+    Arc::new(RedisQueue::open(&server.url(), options()).unwrap())
+}
