@@ -18,11 +18,14 @@ mod redis_suite {
 use std::sync::Arc;
 
 use harness::redis_server::RedisServer;
-use uuid::Uuid;
-use verifactu_core::queue::{Queue, RedisOptions, RedisQueue};
+use verifactu_core::{
+    queue::{Queue, RedisOptions, RedisQueue},
+    types::Ids as _,
+};
+use verifactu_server::clock::UuidV7Ids;
 
 fn options() -> RedisOptions {
-    RedisOptions { name: "test".into(), worker: Uuid::now_v7(), roots: None }
+    RedisOptions { name: "test".into(), worker: UuidV7Ids.next(), roots: None }
 }
 
 /// A queue as a process has it that starts now.
