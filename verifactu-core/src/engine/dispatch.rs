@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 
 use crate::{
-    authority::{Exchange, Request, Service, outcome},
+    authority::{Exchange, Outcome, Request, Service, outcome},
     job::{Event, FailureClass, FailureSource, Progress},
     ledger::{
         Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
@@ -21,6 +21,7 @@ use crate::{
 use super::{
     Engine, EngineError, Presentation,
     compose::{Draft, Message},
+    reconcile::Looked,
     settle::{self, Moment, Verdict},
 };
 
@@ -67,13 +68,25 @@ impl Engine {
         if state.hold.is_some() || !slot_open {
             return Ok(Step::On(()));
         }
+        if let Some(hold) = self.suspension(&state).await? {
+            return self.hold_back(lease, state, hold, FailureClass::Suspended).await;
+        }
         let key = &state.key;
         let Some(presentation) = self.parts.presenters.presentation(&key.tenant, &key.issuer).await? else {
             return self.hold_without_certificate(lease, state, now).await;
         };
-        let doubtful = self.parts.ledger.work(lease, Selection::Doubtful { due: now }).await?;
-        let again = on_or_stop!(self.look_into(lease, &mut state, doubtful, &presentation).await?);
-        match on_or_stop!(self.next_draft(lease, &state, again).await?) {
+        // A slot that opens early is for the records that fill it.
+        let early = state.next_slot_at.is_some_and(|slot| slot > now);
+        let doubtful = if early {
+            Vec::new()
+        } else {
+            self.parts.ledger.work(lease, Selection::Doubtful { due: now }).await?
+        };
+        let again = match on_or_stop!(self.look_into(lease, &mut state, doubtful, &presentation).await?) {
+            Looked::At(again) => again,
+            Looked::OutOfReach => return Ok(Step::On(())),
+        };
+        match on_or_stop!(self.next_draft(lease, &mut state, again).await?) {
             Some(draft) => self.send(lease, state, draft, &presentation).await,
             None => Ok(Step::On(())),
         }
@@ -117,13 +130,35 @@ impl Engine {
     async fn hold_without_certificate(
         &self,
         lease: Lease,
-        mut state: ChainState,
+        state: ChainState,
         now: Timestamp,
     ) -> Result<Step<()>, EngineError> {
         let description = "the account has no valid certificate; upload one and the chain goes on".to_owned();
-        let failure =
-            settle::failure(FailureSource::Internal, FailureClass::AccessRefused, None, &description, now);
-        state.hold = Some(Hold { reason: HoldReason::Certificate, description, since: now });
+        let hold = Hold { reason: HoldReason::Certificate, description, since: now };
+        self.hold_back(lease, state, hold, FailureClass::AccessRefused).await
+    }
+
+    /// Why a chain that has sent nothing yet must not begin: the authority has suspended the presenter
+    /// of the account, which the account's other chains know.
+    async fn suspension(&self, state: &ChainState) -> Result<Option<Hold>, EngineError> {
+        if state.next_slot_at.is_some() {
+            return Ok(None);
+        }
+        let chains = self.parts.ledger.chains(&state.key.tenant).await?;
+        Ok(chains.into_iter().filter_map(|chain| chain.hold).find(|hold| hold.reason == HoldReason::Operator))
+    }
+
+    /// Holds the chain before anything is sent, and says why on the jobs that wait.
+    async fn hold_back(
+        &self,
+        lease: Lease,
+        mut state: ChainState,
+        hold: Hold,
+        class: FailureClass,
+    ) -> Result<Step<()>, EngineError> {
+        let now = self.parts.clock.now();
+        let failure = settle::failure(FailureSource::Internal, class, None, &hold.description, now);
+        state.hold = Some(hold);
         let limit = self.settings.max_records;
         let mut updates = Vec::new();
         for selection in [Selection::First { limit }, Selection::Retry { due: now, limit }] {
@@ -140,32 +175,39 @@ impl Engine {
     }
 
     /// What the slot is used for: records that were in doubt, else the first-time run, else due
-    /// retries. Retries and first-time records take turns when both wait.
+    /// retries. Retries and first-time records take turns when both wait, but a search among the one
+    /// kind is ended before the other has its turn. A slot that 1000 waiting records opened early is
+    /// theirs alone.
     async fn next_draft(
         &self,
         lease: Lease,
-        state: &ChainState,
+        state: &mut ChainState,
         again: Vec<Submission>,
     ) -> Result<Step<Option<Draft>>, EngineError> {
         let now = self.parts.clock.now();
         if !again.is_empty() {
-            return Ok(Step::On(Some(self.draft(again, SlotKind::Retry, now))));
+            return Ok(Step::On(Some(self.draft(again, SlotKind::Retry, state.suspects, now))));
         }
-        let limit = self.settings.max_records;
-        let first = Selection::First { limit };
-        let retry = Selection::Retry { due: now, limit };
-        let order = match state.last_slot {
-            Some(SlotKind::First) => [(SlotKind::Retry, retry), (SlotKind::First, first)],
-            _ => [(SlotKind::First, first), (SlotKind::Retry, retry)],
+        let early = state.next_slot_at.is_some_and(|slot| slot > now);
+        let order = match (state.suspects.map(|suspects| suspects.slot), state.last_slot) {
+            _ if early => &[SlotKind::First][..],
+            (Some(SlotKind::Retry), _) | (None, Some(SlotKind::First)) => &[SlotKind::Retry, SlotKind::First],
+            _ => &[SlotKind::First, SlotKind::Retry],
         };
-        for (kind, selection) in order {
-            let mut candidates = self.parts.ledger.work(lease, selection).await?;
-            if kind == SlotKind::Retry {
-                candidates = on_or_stop!(self.defer_overtaken(lease, state, candidates).await?);
-            }
+        let limit = self.settings.max_records;
+        for kind in order.iter().copied() {
+            let candidates = match kind {
+                SlotKind::First => self.parts.ledger.work(lease, Selection::First { limit }).await?,
+                SlotKind::Retry => {
+                    let due = self.parts.ledger.work(lease, Selection::Retry { due: now, limit }).await?;
+                    on_or_stop!(self.defer_overtaken(lease, state, due).await?)
+                }
+            };
             if !candidates.is_empty() {
-                return Ok(Step::On(Some(self.draft(candidates, kind, now))));
+                return Ok(Step::On(Some(self.draft(candidates, kind, state.suspects, now))));
             }
+            // What was searched through is gone: overtaken, or in another message by now.
+            state.suspects = state.suspects.filter(|suspects| suspects.slot != kind);
         }
         Ok(Step::On(None))
     }
@@ -248,12 +290,18 @@ impl Engine {
             next_slot_at: now + self.wait_of(&state),
             unreachable_count: state.unreachable_count,
         };
-        let verdicts =
-            settle::verdicts(&message.draft.items, &outcome::registration(&exchange), body.as_ref(), moment);
+        let outcome = outcome::registration(&exchange);
+        let verdicts = settle::verdicts(&message.draft.items, &outcome, body.as_ref(), moment);
         state.wait_seconds = verdicts.wait.or(state.wait_seconds);
         state.next_slot_at = Some(now + self.wait_of(&state));
         state.unreachable_count = if verdicts.unreachable { state.unreachable_count + 1 } else { 0 };
+        let sent = u32::try_from(message.draft.items.len()).unwrap_or(u32::MAX);
+        state.suspects = settle::suspects_after(state.suspects, message.draft.slot, sent, &outcome);
         state.hold = verdicts.hold;
+        if let (Outcome::Suspended(_), Some(hold)) = (&outcome, &state.hold) {
+            // The authority has shut out the presenter, not this chain.
+            self.parts.ledger.hold(&state.key.tenant, hold).await?;
+        }
         let updates = message
             .draft
             .items
@@ -387,6 +435,7 @@ pub(super) fn settlement(state: &ChainState, at: Timestamp) -> Settlement {
         next_slot_at: state.next_slot_at,
         wait_seconds: state.wait_seconds,
         unreachable_count: state.unreachable_count,
+        suspects: state.suspects,
         hold: state.hold.clone(),
     }
 }

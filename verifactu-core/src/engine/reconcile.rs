@@ -6,19 +6,22 @@
 //! duplicate, but a correction or cancellation would overwrite, and is only sent again while no later
 //! record of its invoice was sent.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use jiff::Timestamp;
 
 use crate::{
-    authority::{Outcome, Request, Service, outcome},
+    authority::{NotReached, Outcome, Request, Service, outcome},
     job::{AuthorityAnswer, Csv, Event, FailureClass, FailureSource, JobState, RecordOutcome, Standing},
     ledger::{AttemptOutcome, ChainState, JobUpdate, Lease, Settlement, Submission},
     record::RecordKind,
     xml::{
         self,
         answer::StoredState,
-        query::{AskedBy, IssueDates, Period, Query, QueryRow},
+        query::{AskedBy, IssueDates, Paging, Period, Query, QueryAnswer, QueryRow},
     },
 };
 
@@ -28,6 +31,46 @@ use super::{
     settle::{self, Verdict},
 };
 
+/// Up to so many doubts of one month are asked for one by one; more are looked up in the month's list.
+const FEW: usize = 5;
+
+/// Most pages of a month's list that are read at a time.
+const MAX_PAGES: usize = 10;
+
+/// What looking into the doubts of a chain brought.
+pub(super) enum Looked {
+    /// The records to send again.
+    At(Vec<Submission>),
+    /// The authority was not reached, so there is no use in sending either.
+    OutOfReach,
+}
+
+/// A doubtful record, with every record of its invoice, itself among them.
+struct Doubt {
+    item: Submission,
+    history: Vec<Submission>,
+}
+
+impl Doubt {
+    /// The month in which the authority lists the invoice: that of the operation, else of the issue.
+    fn period(&self) -> Period {
+        let day = self
+            .history
+            .iter()
+            .filter(|known| known.record.kind == RecordKind::Invoice)
+            .find_map(|known| xml::record::operation_date(&known.record.xml))
+            .unwrap_or(self.item.record.invoice.date);
+        Period::of(day)
+    }
+
+    fn is_of(&self, row: &QueryRow) -> bool {
+        let id = &self.item.record.invoice;
+        row.invoice.issuer == id.issuer.as_str()
+            && row.invoice.number == id.number.as_str()
+            && row.invoice.date == id.date.to_string()
+    }
+}
+
 /// What a look into a doubt brought.
 enum Finding {
     /// Known now.
@@ -35,7 +78,34 @@ enum Finding {
     /// Not held: the same bytes may go again.
     NotHeld,
     /// The query failed.
-    Unanswered(String),
+    Unanswered,
+    /// The query was never sent.
+    NotReached(NotReached),
+}
+
+/// What the authority says of the invoices it was asked for.
+enum Listed {
+    /// All that it holds of them.
+    Rows(Vec<QueryRow>),
+    /// Part of it: the list is too long to be read at once.
+    Part(Vec<QueryRow>),
+    /// Nothing: the query failed.
+    Unanswered,
+    /// Nothing: the query was never sent.
+    NotReached(NotReached),
+}
+
+impl Listed {
+    /// What it says of one invoice.
+    fn of(&self, doubt: &Doubt) -> Self {
+        match self {
+            Self::Rows(rows) | Self::Part(rows) => {
+                Self::Rows(rows.iter().filter(|row| doubt.is_of(row)).cloned().collect())
+            }
+            Self::Unanswered => Self::Unanswered,
+            Self::NotReached(reason) => Self::NotReached(reason.clone()),
+        }
+    }
 }
 
 impl Engine {
@@ -46,96 +116,190 @@ impl Engine {
         state: &mut ChainState,
         doubtful: Vec<Submission>,
         presentation: &Arc<Presentation>,
-    ) -> Result<Step<Vec<Submission>>, EngineError> {
+    ) -> Result<Step<Looked>, EngineError> {
+        let mut months: BTreeMap<Period, Vec<Doubt>> = BTreeMap::new();
+        for item in doubtful {
+            let history = self.parts.ledger.history(&state.key.tenant, &item.record.invoice).await?;
+            let doubt = Doubt { item, history };
+            months.entry(doubt.period()).or_default().push(doubt);
+        }
         let mut again = Vec::new();
         let mut updates = Vec::new();
-        for mut item in doubtful {
+        let mut unreached = None;
+        for (month, doubts) in months {
             let began = self.parts.clock.now();
-            let history = self.parts.ledger.history(&state.key.tenant, &item.record.invoice).await?;
-            let finding = self.ask(&item, &history, presentation).await;
-            let now = self.parts.clock.now();
-            let verdict = match finding {
-                Finding::Known(verdict) => verdict,
-                Finding::NotHeld => {
-                    item.job.progress = self.apply(&item.job.progress, Event::DoubtCleared, now);
-                    updates.push(JobUpdate {
-                        job: item.job.id,
-                        progress: item.job.progress.clone(),
-                        attempt: None,
-                        answer_line: None,
-                    });
-                    again.push(item);
-                    continue;
-                }
-                Finding::Unanswered(_) if may_go_again(&item, &history) => {
-                    again.push(item);
-                    continue;
-                }
-                Finding::Unanswered(text) => {
-                    let failure =
-                        settle::failure(FailureSource::Network, FailureClass::InDoubt, None, &text, now);
-                    Verdict {
-                        event: Event::Doubted { failure, resolve_at: now },
-                        outcome: AttemptOutcome::InDoubt,
-                        code: None,
-                        answer_line: None,
-                    }
-                }
+            let findings = match &unreached {
+                Some(reason) => doubts
+                    .into_iter()
+                    .map(|doubt| (doubt, Finding::NotReached(NotReached::clone(reason))))
+                    .collect(),
+                None => self.find(month, doubts, presentation).await,
             };
-            updates.push(self.update(&item, verdict, began, now, None));
+            let now = self.parts.clock.now();
+            for (Doubt { mut item, history }, finding) in findings {
+                let verdict = match finding {
+                    Finding::Known(verdict) => verdict,
+                    Finding::NotHeld => {
+                        item.job.progress = self.apply(&item.job.progress, Event::DoubtCleared, now);
+                        updates.push(JobUpdate {
+                            job: item.job.id,
+                            progress: item.job.progress.clone(),
+                            attempt: None,
+                            answer_line: None,
+                        });
+                        again.push(item);
+                        continue;
+                    }
+                    Finding::Unanswered if may_go_again(&item, &history) => {
+                        again.push(item);
+                        continue;
+                    }
+                    Finding::Unanswered => unresolved(now),
+                    Finding::NotReached(reason) => {
+                        let verdict = settle::not_reached(&reason, now, state.unreachable_count);
+                        unreached = Some(reason);
+                        verdict
+                    }
+                };
+                updates.push(self.update(&item, verdict, began, now, None));
+            }
         }
-        if updates.is_empty() {
-            return Ok(Step::On(again));
+        if unreached.is_some() {
+            state.unreachable_count += 1;
         }
-        let settlement = Settlement { updates, ..settlement(state, self.parts.clock.now()) };
-        Ok(match self.settle(lease, state.clone(), settlement).await? {
-            Step::On(_) => Step::On(again),
-            Step::Stale => Step::Stale,
-        })
+        if !updates.is_empty() {
+            let settlement = Settlement { updates, ..settlement(state, self.parts.clock.now()) };
+            if let Step::Stale = self.settle(lease, state.clone(), settlement).await? {
+                return Ok(Step::Stale);
+            }
+        }
+        again.sort_by_key(|item| item.record.position);
+        Ok(Step::On(if unreached.is_some() { Looked::OutOfReach } else { Looked::At(again) }))
     }
 
-    /// Asks the authority what it holds under the invoice's key.
-    async fn ask(
+    /// Finds out about doubts of one month: few by a query each, many in the month's list. What a list
+    /// that is too long does not tell is asked for one by one, as far as few go.
+    async fn find(
         &self,
-        item: &Submission,
-        history: &[Submission],
+        month: Period,
+        doubts: Vec<Doubt>,
         presentation: &Arc<Presentation>,
-    ) -> Finding {
-        let issuer = xml::envelope::SpanishParty {
-            name: item.record.issuer_name.clone(),
-            nif: item.record.invoice.issuer,
+    ) -> Vec<(Doubt, Finding)> {
+        let mut listed = match doubts.len() {
+            0..=FEW => Listed::Part(Vec::new()),
+            _ => self.list(month, &doubts, presentation).await,
         };
-        let day = history
+        let mut asked = 0;
+        let mut findings = Vec::with_capacity(doubts.len());
+        for doubt in doubts {
+            let answer = match &listed {
+                Listed::Part(rows) if !rows.iter().any(|row| doubt.is_of(row)) => {
+                    asked += 1;
+                    if asked > FEW {
+                        Listed::Unanswered
+                    } else {
+                        self.ask_for(month, &doubt, presentation).await
+                    }
+                }
+                known => known.of(&doubt),
+            };
+            let finding = match &answer {
+                Listed::Rows(rows) | Listed::Part(rows) => find_in(rows, &doubt, self.parts.clock.now()),
+                Listed::Unanswered => Finding::Unanswered,
+                Listed::NotReached(reason) => Finding::NotReached(reason.clone()),
+            };
+            if let Listed::NotReached(_) = answer {
+                listed = answer;
+            }
+            findings.push((doubt, finding));
+        }
+        findings
+    }
+
+    /// What the authority holds under one invoice's key.
+    async fn ask_for(&self, month: Period, doubt: &Doubt, presentation: &Arc<Presentation>) -> Listed {
+        let record = &doubt.item.record;
+        let mut query = Query::new(AskedBy::Issuer(asker(&doubt.item)), month);
+        query.number = Some(record.invoice.number.clone());
+        query.issued = Some(IssueDates::On(record.invoice.date));
+        match self.ask(&query, presentation).await {
+            Ok(page) => Listed::Rows(page.rows),
+            Err(listed) => listed,
+        }
+    }
+
+    /// What the authority holds of these invoices: reads the month's list page by page, narrowed to
+    /// their dates of issue, until all of them were seen.
+    async fn list(&self, month: Period, doubts: &[Doubt], presentation: &Arc<Presentation>) -> Listed {
+        let dates = || doubts.iter().map(|doubt| doubt.item.record.invoice.date);
+        let (Some(first), Some(from), Some(until)) = (doubts.first(), dates().min(), dates().max()) else {
+            return Listed::Rows(Vec::new());
+        };
+        let mut wanted: HashSet<(String, String)> = doubts
             .iter()
-            .filter(|known| known.record.kind == RecordKind::Invoice)
-            .find_map(|known| xml::record::operation_date(&known.record.xml))
-            .unwrap_or(item.record.invoice.date);
-        let mut query = Query::new(AskedBy::Issuer(issuer), Period::of(day));
-        query.number = Some(item.record.invoice.number.clone());
-        query.issued = Some(IssueDates::On(item.record.invoice.date));
+            .map(|doubt| &doubt.item.record.invoice)
+            .map(|id| (id.number.as_str().to_owned(), id.date.to_string()))
+            .collect();
+        let mut query = Query::new(AskedBy::Issuer(asker(&first.item)), month);
+        query.issued = Some(IssueDates::Between(from, until));
+        let mut rows = Vec::new();
+        for _ in 0..MAX_PAGES {
+            let page = match self.ask(&query, presentation).await {
+                Ok(page) => page,
+                Err(listed) => return listed,
+            };
+            for row in page.rows {
+                if wanted.remove(&(row.invoice.number.clone(), row.invoice.date.clone())) {
+                    rows.push(row);
+                }
+            }
+            match page.paging {
+                Paging::Last => return Listed::Rows(rows),
+                Paging::More(_) if wanted.is_empty() => return Listed::Rows(rows),
+                Paging::More(key) => query.after = Some(key),
+            }
+        }
+        Listed::Part(rows)
+    }
+
+    async fn ask(&self, query: &Query, presentation: &Arc<Presentation>) -> Result<QueryAnswer, Listed> {
         let request = Request {
             service: Service::Query,
             identity: presentation.identity.clone(),
             body: query.to_xml().into_bytes().into(),
         };
-        let exchange = self.parts.authority.exchange(request).await;
-        let now = self.parts.clock.now();
-        match outcome::query(&exchange) {
-            Outcome::Processed(answer) => {
-                let id = &item.record.invoice;
-                let date = id.date.to_string();
-                let row = answer.rows.iter().find(|row| {
-                    row.invoice.issuer == id.issuer.as_str()
-                        && row.invoice.number == id.number.as_str()
-                        && row.invoice.date == date
-                });
-                match row {
-                    None => Finding::NotHeld,
-                    Some(row) => judge(item, row, history, now),
-                }
+        match outcome::query(&self.parts.authority.exchange(request).await) {
+            Outcome::Processed(answer) => Ok(answer),
+            // A certificate that cannot be used is told by the sending, which holds the chain.
+            Outcome::NotReached(reason) if !settle::is_about_certificate(&reason) => {
+                Err(Listed::NotReached(reason))
             }
-            _ => Finding::Unanswered("the authority could not be asked what it holds".to_owned()),
+            _ => Err(Listed::Unanswered),
         }
+    }
+}
+
+fn asker(item: &Submission) -> xml::envelope::SpanishParty {
+    xml::envelope::SpanishParty { name: item.record.issuer_name.clone(), nif: item.record.invoice.issuer }
+}
+
+/// What the rows say of a doubt, being all there are under its key.
+fn find_in(rows: &[QueryRow], doubt: &Doubt, now: Timestamp) -> Finding {
+    match rows.iter().find(|row| doubt.is_of(row)) {
+        None => Finding::NotHeld,
+        Some(row) => judge(&doubt.item, row, &doubt.history, now),
+    }
+}
+
+/// Still in doubt: the query failed, and the record must not go again without it.
+fn unresolved(now: Timestamp) -> Verdict {
+    let text = "the authority could not be asked what it holds";
+    let failure = settle::failure(FailureSource::Network, FailureClass::InDoubt, None, text, now);
+    Verdict {
+        event: Event::Doubted { failure, resolve_at: now },
+        outcome: AttemptOutcome::InDoubt,
+        code: None,
+        answer_line: None,
     }
 }
 

@@ -200,6 +200,9 @@ pub struct Progress {
     /// Whether the record was sent, and its answer is known or its doubt was looked into once: its
     /// successors may go, and sending it again is a retry.
     pub sent: bool,
+    /// Whether the authority refused a message that held this record alone: it breaks every message
+    /// that carries it, so it never shares one again.
+    pub alone: bool,
     /// When the next attempt is due, for FAILED; `None` means at once, if the chain is not held.
     pub next_retry_at: Option<Timestamp>,
     /// The last failure.
@@ -256,6 +259,11 @@ pub enum Event {
     Deferred,
     /// The chain is held: nothing was processed, nothing is burnt.
     Held(Failure),
+    /// The message was refused as a whole, and another of its records may be to blame: smaller messages
+    /// will tell. Nothing was processed, nothing is burnt.
+    Suspected(Failure),
+    /// The message was refused as a whole, and held this record alone.
+    Isolated(Failure),
     /// A later record of the same invoice is about to be sent.
     Superseded(Failure),
     /// An operator asks for another attempt now.
@@ -271,6 +279,7 @@ impl Progress {
             standing: Standing::Waiting,
             attempts: 0,
             sent: false,
+            alone: false,
             next_retry_at: None,
             failure: None,
             csv: None,
@@ -342,7 +351,11 @@ impl Progress {
                 next.state = JobState::Failed;
                 next.next_retry_at = Some(now + wait);
             }
-            Event::Held(failure) => {
+            Event::Isolated(failure) => {
+                next.alone = true;
+                next.fail(failure, now, policy, jitter);
+            }
+            Event::Held(failure) | Event::Suspected(failure) => {
                 next.state =
                     if self.attempts == 0 && !self.sent { JobState::Pending } else { JobState::Failed };
                 next.failure = Some(failure);

@@ -145,6 +145,7 @@ impl State {
             wait_seconds: None,
             last_slot: None,
             unreachable_count: 0,
+            suspects: None,
             hold: None,
             updated_at: append.at,
         };

@@ -32,8 +32,8 @@ use crate::{
 
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
-    Append, Appended, Attempt, ChainState, Claim, Fenced, HoldReason, Lease, Ledger, LedgerError, NewMessage,
-    RecordRow, Selection, Settlement, Submission,
+    Append, Appended, Attempt, ChainState, Claim, Fenced, Hold, HoldReason, Lease, Ledger, LedgerError,
+    NewMessage, RecordRow, Selection, Settlement, Submission,
 };
 
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
@@ -171,6 +171,11 @@ impl Ledger for SqliteLedger {
         limit: u32,
     ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError> {
         self.read(move |store| work::due_chains(store, after, limit)).await
+    }
+
+    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
+        let (tenant, hold) = (tenant.clone(), hold.clone());
+        self.write(move |store| settle::hold(store, &tenant, &hold)).await
     }
 
     async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {

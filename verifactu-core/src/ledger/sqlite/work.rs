@@ -143,6 +143,7 @@ fn chain_due(store: &Connection, chain: &ChainRow) -> Result<Option<Timestamp>, 
     };
     let slot = chain.state.next_slot_at;
     let early = slot.is_some_and(|slot| slot > soonest)
+        && chain.state.suspects.is_none()
         && chain.state.pending >= u64::from(FULL_MESSAGE)
         && full_message_waits(store, chain.seq)?;
     Ok(Some(schedule::chain_due(soonest, slot, || early)))
