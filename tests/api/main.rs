@@ -6,6 +6,7 @@ mod config;
 mod errors;
 mod idempotency;
 mod limits;
+mod queue;
 mod records;
 mod stop;
 mod world;

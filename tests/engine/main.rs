@@ -4,4 +4,5 @@
 
 mod outcomes;
 mod place;
+mod shared;
 mod world;

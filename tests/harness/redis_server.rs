@@ -24,7 +24,8 @@ impl RedisServer {
         Self::with(&["--save", ""])
     }
 
-    /// A server with these arguments besides port and directory. `{dir}` in one is its directory.
+    /// A server with these arguments besides port and directory. `{dir}` and `{port}` in one stand for
+    /// those.
     pub fn with(arguments: &[&str]) -> Self {
         Self::prepared(tempfile::tempdir().unwrap(), arguments)
     }
@@ -56,7 +57,7 @@ impl RedisServer {
         let child = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--port", &self.port.to_string(), "--dir"])
             .arg(self.directory.path())
-            .args(&self.arguments)
+            .args(self.arguments.iter().map(|argument| argument.replace("{port}", &self.port.to_string())))
             .stdout(Stdio::from(log))
             .stderr(Stdio::null())
             .spawn()

@@ -39,7 +39,11 @@ use verifactu_core::{
     types::{Clock, Environment, Ids, RequestId, TenantId},
 };
 
-use crate::{accounts::Keys, config::Limits, presenters::AccountPresenters};
+use crate::{
+    accounts::Keys,
+    config::{Limits, Role},
+    presenters::AccountPresenters,
+};
 
 use call::Call;
 use reply::Reply;
@@ -57,6 +61,7 @@ pub(crate) struct Service {
     pub(crate) keys: Keys,
     pub(crate) views: Views,
     pub(crate) environment: Environment,
+    pub(crate) role: Role,
     pub(crate) limits: Limits,
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
@@ -157,6 +162,7 @@ impl Service {
         let call = Call { request, headers, variables, query, body };
         match route.endpoint {
             Endpoint::Anyone(handler) => handler(self, call).await,
+            _ if self.role == Role::Worker => Err(Fault::NotFound("route")),
             Endpoint::Operator(handler) => {
                 self.operator(&call.headers)?;
                 handler(self, call).await

@@ -2,7 +2,7 @@
 //! together and a script may touch several.
 
 /// The names of a queue.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Keys {
     tag: String,
 }

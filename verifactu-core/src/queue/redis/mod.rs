@@ -114,6 +114,12 @@ impl RedisQueue {
         })
     }
 
+    /// Whether a text can be a queue's name.
+    #[must_use]
+    pub fn is_name(text: &str) -> bool {
+        Keys::of(text).is_some()
+    }
+
     /// When the first chain is due, in microseconds.
     async fn first(&self) -> Result<Option<i64>, QueueError> {
         let mut script = self.scripts.first.prepare_invoke();
