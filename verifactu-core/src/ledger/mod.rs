@@ -182,6 +182,12 @@ impl std::fmt::Display for LedgerErrorKind {
 }
 
 impl LedgerError {
+    /// Whether the same call may succeed later.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        matches!(self.kind, LedgerErrorKind::Unavailable | LedgerErrorKind::Unknown)
+    }
+
     /// An error with its cause.
     pub fn new(kind: LedgerErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { kind, source: Some(source.into()) }

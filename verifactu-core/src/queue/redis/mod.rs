@@ -9,7 +9,7 @@
 //!
 //! What the server forgets is told to it again by the next sweep, so it need not write to disk. A user
 //! of an access list needs the keys `{verifactu:*}*`, the channels `{verifactu:*}*`, and the commands
-//! of scripts, strings, hashes, sorted sets and channels.
+//! of connections, scripts, strings, hashes, sorted sets and channels.
 
 mod keys;
 mod link;
