@@ -195,6 +195,18 @@ impl World {
         Self { running, sandbox, authority, accounts, client: client(), directory }
     }
 
+    /// Another service on the same ledger, authority and data directory.
+    pub async fn beside(&self, change: impl FnOnce(&mut Config)) -> Running {
+        let mut config = config(self.directory.path(), &self.sandbox.url());
+        change(&mut config);
+        Server::builder(config)
+            .stores(self.accounts.store.clone(), self.accounts.clone())
+            .authority(self.authority.clone())
+            .start()
+            .await
+            .unwrap()
+    }
+
     pub fn set(&self, mode: Mode) {
         *self.authority.mode.lock().unwrap() = mode;
     }
@@ -204,7 +216,11 @@ impl World {
     }
 
     pub fn ask(&self, method: &str, path: &str) -> Ask {
-        let url = format!("http://{}{path}", self.running.address());
+        self.ask_at(self.running.address(), method, path)
+    }
+
+    pub fn ask_at(&self, address: SocketAddr, method: &str, path: &str) -> Ask {
+        let url = format!("http://{address}{path}");
         Ask { request: self.client.request(Method::from_bytes(method.as_bytes()).unwrap(), url) }
     }
 

@@ -12,4 +12,5 @@
 mod outcomes;
 mod paths;
 mod place;
+mod shared;
 mod world;

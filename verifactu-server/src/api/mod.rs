@@ -45,7 +45,11 @@ use verifactu_core::{
     types::{Clock, Environment, Ids, RequestId, TenantId},
 };
 
-use crate::{accounts::Keys, config::Limits, presenters::AccountPresenters};
+use crate::{
+    accounts::Keys,
+    config::{Limits, Role},
+    presenters::AccountPresenters,
+};
 
 use call::Call;
 use reply::Reply;
@@ -63,6 +67,7 @@ pub(crate) struct Service {
     pub(crate) keys: Keys,
     pub(crate) views: Views,
     pub(crate) environment: Environment,
+    pub(crate) role: Role,
     pub(crate) limits: Limits,
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
@@ -163,6 +168,7 @@ impl Service {
         let call = Call { request, headers, variables, path, query, body };
         match route.endpoint {
             Endpoint::Anyone(handler) => handler(self, call).await,
+            _ if self.role == Role::Worker => Err(Fault::NotFound("route")),
             Endpoint::Operator(handler) => {
                 self.operator(&call.headers)?;
                 handler(self, call).await
