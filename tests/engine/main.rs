@@ -10,6 +10,8 @@
 )]
 
 mod outcomes;
+mod paths;
 mod place;
 mod review;
+mod shared;
 mod world;

@@ -396,7 +396,10 @@ impl Engine {
             updates,
         };
         Ok(match self.parts.ledger.open_message(lease, new).await? {
-            Fenced::Done => Step::On(()),
+            Fenced::Done => {
+                self.changes.send_replace(());
+                Step::On(())
+            }
             Fenced::Stale => Step::Stale,
         })
     }
@@ -413,7 +416,10 @@ impl Engine {
         let mut waited = Duration::ZERO;
         loop {
             match self.parts.ledger.settle(lease, settlement.clone()).await {
-                Ok(Fenced::Done) => return Ok(Step::On(state)),
+                Ok(Fenced::Done) => {
+                    self.changes.send_replace(());
+                    return Ok(Step::On(state));
+                }
                 Ok(Fenced::Stale) => return Ok(Step::Stale),
                 Err(error) if error.may_pass() && waited < self.settings.lease => {
                     tracing::warn!(%error, chain = %lease.chain, "an outcome could not be written down; trying again");

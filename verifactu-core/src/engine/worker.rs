@@ -56,8 +56,8 @@ impl Engine {
                 self.parts.queue.schedule(*chain, (*due).max(now)).await?;
             }
             match page.last() {
-                Some((chain, _)) if page.len() == PAGE as usize => after = Some(*chain),
-                _ => return Ok(()),
+                Some((chain, _)) => after = Some(*chain),
+                None => return Ok(()),
             }
         }
     }
@@ -125,13 +125,25 @@ async fn dispatch_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>)
     }
 }
 
+/// A sweep that failed is made up for soon, and so is what the queue has forgotten.
 async fn sweep_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
     loop {
-        if let Err(error) = engine.sweep().await {
-            tracing::error!(error = &error as &dyn std::error::Error, "sweep failed");
-        }
+        let pause = match engine.sweep().await {
+            Ok(()) => engine.settings.sweep_every,
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "sweep failed");
+                LONGEST_WAIT.min(engine.settings.sweep_every)
+            }
+        };
+        let next = async {
+            tokio::time::sleep(pause.min(LONGEST_WAIT)).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause.saturating_sub(LONGEST_WAIT)) => {}
+                () = engine.parts.queue.forgotten() => {}
+            }
+        };
         tokio::select! {
-            () = tokio::time::sleep(engine.settings.sweep_every) => {}
+            () = next => {}
             _ = stop.wait_for(|stop| *stop) => return,
         }
     }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::{
-    types::{DeliveryId, Nif, TenantId, Text},
+    types::{BatchId, DeliveryId, JobId, Nif, TenantId, Text},
     xml::envelope::SpanishParty,
 };
 
@@ -67,6 +67,12 @@ pub trait Accounts: Send + Sync {
 
     /// Removes an account's certificate; `false` when there was none.
     async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError>;
+
+    /// Keeps what became of a batch, and forgets batches that were created before `expired`.
+    async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError>;
+
+    /// A batch; `None` when it does not exist or belongs to another account.
+    async fn batch(&self, tenant: &TenantId, id: BatchId) -> Result<Option<Batch>, LedgerError>;
 
     /// Certificates that end before this time, those that end first before the others.
     async fn expiring_certificates(
@@ -188,6 +194,28 @@ pub struct SealedCertificate {
     pub not_after: Timestamp,
     /// When it was uploaded.
     pub uploaded_at: Timestamp,
+}
+
+/// Requests that were sent together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Identifier.
+    pub id: BatchId,
+    /// Account that sent it.
+    pub tenant: TenantId,
+    /// When.
+    pub created_at: Timestamp,
+    /// What became of each, in order.
+    pub items: Vec<BatchItem>,
+}
+
+/// What became of a request in a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BatchItem {
+    /// There is a job for it.
+    Accepted(JobId),
+    /// Why there is none, as its sender was told.
+    Refused(String),
 }
 
 /// A line of the audit log.

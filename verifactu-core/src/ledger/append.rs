@@ -171,6 +171,8 @@ pub enum Refusal {
         /// The huella it gives.
         computed: Huella,
     },
+    /// The caller only wanted to see the record.
+    Previewed,
     /// The caller's flags of a correction or cancellation contradict what the ledger knows.
     CorrectionConflict {
         /// What fits: the prior rejection, or "not held" for a cancellation without prior record.

@@ -6,8 +6,10 @@ use jiff::{Timestamp, ToSpan};
 use uuid::Uuid;
 
 use crate::{
-    ledger::{Accounts, ApiKey, ApiKeyId, AuditEntry, SealedCertificate, Tenant, TenantStatus},
-    types::{Nif, RequestId, TenantId, Text},
+    ledger::{
+        Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
+    },
+    types::{BatchId, JobId, Nif, RequestId, TenantId, Text},
     xml::envelope::SpanishParty,
 };
 
@@ -24,6 +26,7 @@ macro_rules! accounts_suite {
             a6_accounts_are_listed_in_order
             a7_keys_are_listed_and_revoked
             a8_certificates_that_end_are_found
+            a20_a_batch_is_kept_for_its_time
         });
     };
 }
@@ -230,4 +233,25 @@ pub async fn a8_certificates_that_end_are_found(accounts: Arc<dyn Accounts>) {
     let ending = accounts.expiring_certificates(last.not_after, 10).await.unwrap();
     assert_eq!(ending, [early.clone(), late]);
     assert_eq!(accounts.expiring_certificates(last.not_after, 1).await.unwrap(), [early]);
+}
+
+/// A20. A batch is read as it was by its own account, until a later one says that it has expired.
+pub async fn a20_a_batch_is_kept_for_its_time(accounts: Arc<dyn Accounts>) {
+    let batch = |number: u128, created_at: Timestamp| Batch {
+        id: BatchId(Uuid::from_u128(number)),
+        tenant: TenantId::parse("acme").unwrap(),
+        created_at,
+        items: vec![
+            BatchItem::Accepted(JobId(Uuid::from_u128(7))),
+            BatchItem::Refused("{\"code\":\"invalid\"}".to_owned()),
+        ],
+    };
+    let (first, second) = (batch(1, noon()), batch(2, noon() + 1.hour()));
+    accounts.put_batch(&first, noon()).await.unwrap();
+    assert_eq!(accounts.batch(&first.tenant, first.id).await.unwrap(), Some(first.clone()));
+    let stranger = TenantId::parse("other").unwrap();
+    assert_eq!(accounts.batch(&stranger, first.id).await.unwrap(), None);
+    accounts.put_batch(&second, noon() + 1.second()).await.unwrap();
+    assert_eq!(accounts.batch(&first.tenant, first.id).await.unwrap(), None);
+    assert_eq!(accounts.batch(&first.tenant, second.id).await.unwrap(), Some(second));
 }

@@ -53,6 +53,10 @@ uuid_id!(
     MessageId
 );
 uuid_id!(
+    /// Requests that were sent together.
+    BatchId
+);
+uuid_id!(
     /// An event on its way to a webhook.
     DeliveryId
 );

@@ -17,7 +17,7 @@ pub use date::{Date, DateError};
 pub use environment::{Environment, EnvironmentError};
 pub use huella::{Huella, HuellaError};
 pub use id::{
-    ChainId, Clock, DeliveryId, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError,
+    BatchId, ChainId, Clock, DeliveryId, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError,
 };
 pub use nif::{Nif, NifError, NifKind};
 pub use rate::Rate;

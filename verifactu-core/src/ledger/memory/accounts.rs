@@ -1,15 +1,14 @@
 //! Accounts under the same lock.
 
 use async_trait::async_trait;
-
 use jiff::Timestamp;
 
 use crate::{
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Delivery, DeliveryOutcome, LedgerError,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         LedgerErrorKind, SealedCertificate, Tenant, Webhook,
     },
-    types::{DeliveryId, TenantId},
+    types::{BatchId, DeliveryId, TenantId},
 };
 
 use super::MemoryLedger;
@@ -108,6 +107,17 @@ impl Accounts for MemoryLedger {
 
     async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
         Ok(self.lock().certificates.remove(tenant).is_some())
+    }
+
+    async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
+        let mut state = self.lock();
+        state.batches.retain(|_, known| known.created_at >= expired);
+        state.batches.insert(batch.id, batch.clone());
+        Ok(())
+    }
+
+    async fn batch(&self, tenant: &TenantId, id: BatchId) -> Result<Option<Batch>, LedgerError> {
+        Ok(self.lock().batches.get(&id).filter(|batch| batch.tenant == *tenant).cloned())
     }
 
     async fn expiring_certificates(

@@ -94,7 +94,7 @@ impl State {
         if let Some(usage) = usage {
             *self.usage.entry(usage).or_default() += 1;
         }
-        self.entries.push(Entry { job, record, attempts: Vec::new() });
+        self.entries.push(Entry { job, record, attempts: Vec::new(), answer_line: None });
         let due = self.chains.get(&chain_id).and_then(|chain| self.due(chain));
         let submission = Box::new(self.entries[index].submission());
         Ok(Appended::New { submission, due: due.map(|due| due.max(append.at)) })

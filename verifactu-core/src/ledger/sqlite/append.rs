@@ -69,7 +69,7 @@ pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, Sto
         updated_at: append.at,
     };
     let seq = insert_record(store, chain_seq, tenant, &record)?;
-    insert_job(store, seq, chain_seq, record.position, &job)?;
+    insert_job(store, seq, chain_seq, &record, &job)?;
     store
         .prepare_cached(
             "INSERT INTO idempotency (tenant, kind, key, fingerprint, job) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -231,22 +231,24 @@ fn insert_job(
     store: &Connection,
     seq: i64,
     chain: i64,
-    position: u64,
+    record: &RecordRow,
     job: &JobRow,
 ) -> Result<(), StoreError> {
     let progress = &job.progress;
     let (turn, due): (Option<Turn>, Option<Timestamp>) = (Turn::of(progress), schedule::own_time(progress));
     store
         .prepare_cached(
-            "INSERT INTO job (seq, id, chain, position, kind, request, state, standing, attempts, sent, \
-             created_at, updated_at, turn, due_at) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+            "INSERT INTO job (seq, id, chain, position, tenant, issuer, kind, request, state, standing, \
+             attempts, sent, created_at, updated_at, turn, due_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         )?
         .execute(params![
             seq,
             Col(&job.id),
             chain,
-            Col(&position),
+            Col(&record.position),
+            Col(&job.tenant),
+            Col(&record.invoice.issuer),
             Col(&job.kind),
             Col(&job.request),
             Col(&progress.state),
