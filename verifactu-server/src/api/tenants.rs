@@ -17,7 +17,8 @@ use super::{
     reply::Reply,
 };
 
-const OPERATOR: &str = "admin";
+/// Who calls with the operator's key, in the audit log.
+pub(super) const OPERATOR: &str = "admin";
 
 pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let body = call.json()?;

@@ -105,6 +105,8 @@ settings! {
     "sweep-every", "TIME", Plain, "How often the queue is rebuilt from the ledger [30s]";
     "validation-demote", "RULES", Plain, "Rules whose findings are only warnings, comma between";
 
+    "webhook-loopback", "BOOLEAN", Plain, "Let webhooks go to this computer, also over HTTP; for development [false]";
+
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";
     "limit-batch", "SIZE", Plain, "Largest body of a batch [8 MiB]";
     "limit-certificate", "SIZE", Plain, "Largest body of a certificate upload [128 KiB]";
