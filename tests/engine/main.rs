@@ -2,6 +2,12 @@
 //! becomes of a record under every outcome the authority can bring about.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
+mod circuit;
+mod doubt;
+mod halving;
 mod outcomes;
+mod pace;
 mod place;
+mod table;
+mod wire;
 mod world;

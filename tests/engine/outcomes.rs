@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use verifactu_core::{
     job::{Csv, FailureClass, JobState, Standing},
-    ledger::{HoldReason, Ledger},
+    ledger::HoldReason,
 };
 use verifactu_server::sandbox::{Effect, Fault, FaultSide, Holder, MessageKind};
 
