@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use verifactu_core::{
-    authority::{CircuitAuthority, FAILURES, PAUSE, Service},
+    authority::{CircuitAuthority, Service},
     job::{FailureClass, JobState},
     types::Clock,
 };
@@ -21,7 +21,7 @@ async fn an_open_circuit_spares_the_other_chains_and_one_probe_closes_it() {
     for n in 0..8 {
         jobs.push(world.accept(in_chain(send(&format!("F-{n}")), n)).await.job.id);
     }
-    for _ in 0..=FAILURES {
+    for _ in 0..=CircuitAuthority::FAILURES {
         world.wire.spoil(Spoil::Answer(unreachable()));
     }
     let tried = || world.wire.passed(Service::Registration).len();
@@ -63,7 +63,7 @@ async fn a_lost_probe_is_followed_by_another() {
         world.accept(in_chain(send(&format!("F-{n}")), n)).await;
     }
     world.run().await;
-    world.clock.advance(PAUSE);
+    world.clock.advance(CircuitAuthority::PAUSE);
     let job = world.accept(in_chain(send("F-9"), 9)).await.job.id;
     world.wire.spoil(Spoil::Hang);
     let cut = tokio::time::timeout(Duration::from_millis(300), world.run()).await;

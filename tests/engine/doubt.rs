@@ -17,7 +17,8 @@ use crate::{
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How many runs; the environment asks for more, and for bigger batches.
+/// How many runs; `VERIFACTU_RUNS` asks for more, and more than the usual 20 for bigger batches too.
+#[allow(clippy::disallowed_methods)] // The command line of `cargo test` has no place for it.
 fn runs() -> u64 {
     std::env::var("VERIFACTU_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(20)
 }
