@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use crate::{
     authority::{NotReached, Outcome, Request, Service, outcome},
     job::{AuthorityAnswer, Csv, Event, FailureClass, FailureSource, JobState, RecordOutcome, Standing},
-    ledger::{AttemptOutcome, ChainState, JobUpdate, Lease, Settlement, Submission},
+    ledger::{AttemptOutcome, ChainState, Hold, HoldReason, JobUpdate, Lease, Settlement, Submission},
     record::RecordKind,
     xml::{
         self,
@@ -43,6 +43,8 @@ pub(super) enum Looked {
     At(Vec<Submission>),
     /// The authority was not reached, so there is no use in sending either.
     OutOfReach,
+    /// The authority does not let the presenter in, so nothing may be sent.
+    ShutOut(Hold, FailureClass),
 }
 
 /// A doubtful record, with every record of its invoice, itself among them.
@@ -52,15 +54,23 @@ struct Doubt {
 }
 
 impl Doubt {
-    /// The month in which the authority lists the invoice: that of the operation, else of the issue.
-    fn period(&self) -> Period {
-        let day = self
-            .history
-            .iter()
-            .filter(|known| known.record.kind == RecordKind::Invoice)
-            .find_map(|known| xml::record::operation_date(&known.record.xml))
-            .unwrap_or(self.item.record.invoice.date);
-        Period::of(day)
+    /// The months in which the authority may list the invoice, the likeliest first: that of the
+    /// operation that the record states, or, for a cancellation, the last record before it that was not
+    /// refused; else that of the issue. Other records of the invoice may have stated others.
+    fn periods(&self) -> Vec<Period> {
+        let issued = self.item.record.invoice.date;
+        let period =
+            |known: &Submission| Period::of(xml::record::operation_date(&known.record.xml).unwrap_or(issued));
+        let altas = || self.history.iter().rev().filter(|known| known.record.kind == RecordKind::Invoice);
+        let own = std::iter::once(&self.item).filter(|item| item.record.kind == RecordKind::Invoice);
+        let held = altas().filter(|known| known.job.progress.standing != Standing::Rejected);
+        let mut periods: Vec<Period> = Vec::new();
+        for period in own.chain(held).chain(altas()).map(period).chain([Period::of(issued)]) {
+            if !periods.contains(&period) {
+                periods.push(period);
+            }
+        }
+        periods
     }
 
     fn is_of(&self, row: &QueryRow) -> bool {
@@ -81,6 +91,8 @@ enum Finding {
     Unanswered,
     /// The query was never sent.
     NotReached(NotReached),
+    /// The presenter is not let in.
+    ShutOut(Hold, FailureClass),
 }
 
 /// What the authority says of the invoices it was asked for.
@@ -93,6 +105,8 @@ enum Listed {
     Unanswered,
     /// Nothing: the query was never sent.
     NotReached(NotReached),
+    /// Nothing: the presenter is not let in.
+    ShutOut(Hold, FailureClass),
 }
 
 impl Listed {
@@ -104,12 +118,14 @@ impl Listed {
             }
             Self::Unanswered => Self::Unanswered,
             Self::NotReached(reason) => Self::NotReached(reason.clone()),
+            Self::ShutOut(hold, class) => Self::ShutOut(hold.clone(), *class),
         }
     }
 }
 
 impl Engine {
-    /// Looks into every doubt that is due, and returns the records to send again.
+    /// Looks into every doubt that is due. What proves not to be held becomes a due retry; returned are the
+    /// records that may be sent again though the authority could not be asked.
     pub(super) async fn look_into(
         &self,
         lease: Lease,
@@ -121,11 +137,12 @@ impl Engine {
         for item in doubtful {
             let history = self.parts.ledger.history(&state.key.tenant, &item.record.invoice).await?;
             let doubt = Doubt { item, history };
-            months.entry(doubt.period()).or_default().push(doubt);
+            let Some(month) = doubt.periods().first().copied() else { continue };
+            months.entry(month).or_default().push(doubt);
         }
         let mut again = Vec::new();
         let mut updates = Vec::new();
-        let mut unreached = None;
+        let (mut unreached, mut shut_out) = (None, None);
         for (month, doubts) in months {
             let began = self.parts.clock.now();
             let findings = match &unreached {
@@ -136,18 +153,17 @@ impl Engine {
                 None => self.find(month, doubts, presentation).await,
             };
             let now = self.parts.clock.now();
-            for (Doubt { mut item, history }, finding) in findings {
+            for (Doubt { item, history }, finding) in findings {
                 let verdict = match finding {
                     Finding::Known(verdict) => verdict,
                     Finding::NotHeld => {
-                        item.job.progress = self.apply(&item.job.progress, Event::DoubtCleared, now);
+                        let progress = self.apply(&item.job.progress, Event::DoubtCleared, now);
                         updates.push(JobUpdate {
                             job: item.job.id,
-                            progress: item.job.progress.clone(),
+                            progress,
                             attempt: None,
                             answer_line: None,
                         });
-                        again.push(item);
                         continue;
                     }
                     Finding::Unanswered if may_go_again(&item, &history) => {
@@ -155,6 +171,10 @@ impl Engine {
                         continue;
                     }
                     Finding::Unanswered => unresolved(now),
+                    Finding::ShutOut(hold, class) => {
+                        shut_out = Some((hold, class));
+                        continue;
+                    }
                     Finding::NotReached(reason) => {
                         let verdict = settle::not_reached(&reason, now, state.unreachable_count);
                         unreached = Some(reason);
@@ -173,8 +193,11 @@ impl Engine {
                 return Ok(Step::Stale);
             }
         }
-        again.sort_by_key(|item| item.record.position);
-        Ok(Step::On(if unreached.is_some() { Looked::OutOfReach } else { Looked::At(again) }))
+        Ok(Step::On(match (shut_out, unreached) {
+            (Some((hold, class)), _) => Looked::ShutOut(hold, class),
+            (None, Some(_)) => Looked::OutOfReach,
+            (None, None) => Looked::At(again),
+        }))
     }
 
     /// Finds out about doubts of one month: few by a query each, many in the month's list. What a list
@@ -203,17 +226,28 @@ impl Engine {
                 }
                 known => known.of(&doubt),
             };
-            let finding = match &answer {
-                Listed::Rows(rows) | Listed::Part(rows) => find_in(rows, &doubt, self.parts.clock.now()),
-                Listed::Unanswered => Finding::Unanswered,
-                Listed::NotReached(reason) => Finding::NotReached(reason.clone()),
-            };
-            if let Listed::NotReached(_) = answer {
+            let mut finding = self.finding(&answer, &doubt);
+            if let Listed::NotReached(_) | Listed::ShutOut(..) = answer {
                 listed = answer;
+            }
+            for other in doubt.periods().into_iter().skip(1) {
+                if !matches!(finding, Finding::NotHeld) {
+                    break;
+                }
+                finding = self.finding(&self.ask_for(other, &doubt, presentation).await, &doubt);
             }
             findings.push((doubt, finding));
         }
         findings
+    }
+
+    fn finding(&self, answer: &Listed, doubt: &Doubt) -> Finding {
+        match answer {
+            Listed::Rows(rows) | Listed::Part(rows) => find_in(rows, doubt, self.parts.clock.now()),
+            Listed::Unanswered => Finding::Unanswered,
+            Listed::NotReached(reason) => Finding::NotReached(reason.clone()),
+            Listed::ShutOut(hold, class) => Finding::ShutOut(hold.clone(), *class),
+        }
     }
 
     /// What the authority holds under one invoice's key.
@@ -262,6 +296,10 @@ impl Engine {
         Listed::Part(rows)
     }
 
+    fn shut_out(&self, reason: HoldReason, class: FailureClass, description: String) -> Listed {
+        Listed::ShutOut(Hold { reason, description, since: self.parts.clock.now() }, class)
+    }
+
     async fn ask(&self, query: &Query, presentation: &Arc<Presentation>) -> Result<QueryAnswer, Listed> {
         let request = Request {
             service: Service::Query,
@@ -274,9 +312,28 @@ impl Engine {
             Outcome::NotReached(reason) if !settle::is_about_certificate(&reason) => {
                 Err(Listed::NotReached(reason))
             }
+            Outcome::Suspended(refusal) => {
+                Err(self.shut_out(HoldReason::Operator, FailureClass::Suspended, refusal.text))
+            }
+            Outcome::AccessRefused(refused) => {
+                let (_, text) = settle::access_text(&refused);
+                Err(self.shut_out(HoldReason::Certificate, FailureClass::AccessRefused, text))
+            }
             _ => Err(Listed::Unanswered),
         }
     }
+}
+
+/// The records of the invoice that were accepted after this one, on whatever chain.
+pub(super) fn after<'a>(history: &'a [Submission], item: &Submission) -> &'a [Submission] {
+    let own = history.iter().position(|known| known.record.id == item.record.id);
+    own.and_then(|own| history.get(own + 1..)).unwrap_or_default()
+}
+
+/// Whether the authority was ever sent the record.
+pub(super) fn was_sent(known: &Submission) -> bool {
+    let progress = &known.job.progress;
+    progress.sent || progress.state == JobState::Processing || progress.standing == Standing::InDoubt
 }
 
 fn asker(item: &Submission) -> xml::envelope::SpanishParty {
@@ -311,47 +368,54 @@ fn judge(item: &Submission, row: &QueryRow, history: &[Submission], now: Timesta
     // invoice's is not documented, so the state tells, if no other cancellation of ours could.
     let cancelled_by_us = item.record.kind == RecordKind::Cancellation
         && row.state == StoredState::Cancelled
-        && !history.iter().any(|known| {
-            known.record.kind == RecordKind::Cancellation && known.record.position != item.record.position
-        });
+        && !history
+            .iter()
+            .any(|known| known.record.kind == RecordKind::Cancellation && known.record.id != item.record.id);
     if ours || cancelled_by_us {
         return Finding::Known(registered(row));
     }
     let other = history.iter().find(|known| known.record.huella.as_str() == held);
     let verdict = |event, outcome| Verdict { event, outcome, code: row.code, answer_line: None };
+    let refused = |class, code, text: &str| {
+        let failure = settle::failure(FailureSource::Authority, class, code, text, now);
+        let answer = AuthorityAnswer {
+            submission: None,
+            record: RecordOutcome::Rejected,
+            presented_at: row.presented_at,
+            reconciled: true,
+            code,
+            description: row.description.clone(),
+        };
+        Finding::Known(verdict(Event::Rejected { failure, answer }, AttemptOutcome::Rejected))
+    };
     match other {
-        // An earlier record of ours still stands there: this one never took its place.
-        Some(known) if known.record.position < item.record.position => Finding::NotHeld,
-        // A later one does: this one must never be sent after it.
-        Some(known) => {
-            let mut failure = settle::failure(
-                FailureSource::Internal,
-                FailureClass::Superseded,
-                None,
-                "the authority holds a later record of the same invoice",
-                now,
-            );
-            failure.superseded_by = Some(known.job.id);
-            Finding::Known(verdict(Event::Superseded(failure), AttemptOutcome::Rejected))
+        // A later one stands there: this one must never be sent after it.
+        Some(known) if after(history, item).iter().any(|later| later.job.id == known.job.id) => {
+            let event = Event::Superseded(settle::superseded(known.job.id, now));
+            Finding::Known(verdict(event, AttemptOutcome::Rejected))
         }
-        None => {
-            let failure = settle::failure(
-                FailureSource::Authority,
-                FailureClass::ForeignDuplicate,
-                row.code,
-                "the authority holds another record of this invoice that was not generated here",
-                now,
-            );
-            let answer = AuthorityAnswer {
-                submission: None,
-                record: RecordOutcome::Rejected,
-                presented_at: row.presented_at,
-                reconciled: true,
-                code: row.code,
-                description: row.description.clone(),
-            };
-            Finding::Known(verdict(Event::Rejected { failure, answer }, AttemptOutcome::Rejected))
+        // An earlier one does, and this one was refused because of it: its flags are wrong.
+        Some(_)
+            if item
+                .job
+                .progress
+                .failure
+                .as_ref()
+                .is_some_and(|last| last.code == Some(settle::DUPLICATE)) =>
+        {
+            refused(
+                FailureClass::Rejected,
+                Some(settle::DUPLICATE),
+                "the authority holds an earlier record of this invoice: correct it without a prior rejection",
+            )
         }
+        // An earlier one does: this one never took its place.
+        Some(_) => Finding::NotHeld,
+        None => refused(
+            FailureClass::ForeignDuplicate,
+            row.code,
+            "the authority holds another record of this invoice that was not generated here",
+        ),
     }
 }
 
@@ -379,13 +443,10 @@ fn registered(row: &QueryRow) -> Verdict {
     }
 }
 
-/// Whether a doubtful record may be sent again though the authority could not be asked.
+/// Whether a doubtful record may be sent again though the authority could not be asked. A plain alta
+/// may, because the authority refuses a second one; anything else would overwrite what came later.
 fn may_go_again(item: &Submission, history: &[Submission]) -> bool {
-    let plain = item.record.kind == RecordKind::Invoice
-        && !history.iter().any(|known| known.record.position < item.record.position);
-    let overtaken = history.iter().any(|known| {
-        known.record.position > item.record.position
-            && (known.job.progress.sent || known.job.progress.state == JobState::Processing)
-    });
-    plain || !overtaken
+    let first = history.first().is_some_and(|first| first.record.id == item.record.id);
+    let plain = first && item.record.kind == RecordKind::Invoice;
+    plain || !after(history, item).iter().any(was_sent)
 }

@@ -13,11 +13,12 @@ use crate::{
     job::{AuthorityAnswer, Csv, Event, Failure, FailureClass, FailureSource, RecordOutcome, Standing},
     ledger::{AttemptOutcome, Hold, HoldReason, SlotKind, Submission, Suspects},
     record::RecordKind,
+    types::JobId,
     xml::answer::{AnswerLine, RegistrationAnswer},
 };
 
 /// Code of a refusal because the authority holds a record under the invoice's key already.
-const DUPLICATE: i64 = 3000;
+pub(super) const DUPLICATE: i64 = 3000;
 
 /// What one record comes to.
 pub(super) struct Verdict {
@@ -289,7 +290,7 @@ pub(super) fn is_about_certificate(reason: &NotReached) -> bool {
     }
 }
 
-fn access_text(refused: &AccessRefused) -> (Option<i64>, String) {
+pub(super) fn access_text(refused: &AccessRefused) -> (Option<i64>, String) {
     match refused {
         AccessRefused::Fault(refusal) => (refusal.code, refusal.text.clone()),
         AccessRefused::Status(status) => {
@@ -301,6 +302,13 @@ fn access_text(refused: &AccessRefused) -> (Option<i64>, String) {
 
 fn no_answer_text(reason: NoAnswer) -> String {
     format!("sent, but {reason}; whether the authority holds the record is being found out")
+}
+
+/// The failure of a record that gives way to a later one of its invoice.
+pub(super) fn superseded(by: JobId, at: Timestamp) -> Failure {
+    let text = "a later record of the same invoice was sent";
+    let failure = failure(FailureSource::Internal, FailureClass::Superseded, None, text, at);
+    Failure { superseded_by: Some(by), ..failure }
 }
 
 pub(super) fn failure(

@@ -71,15 +71,6 @@ pub enum Standing {
     Rejected,
 }
 
-impl Standing {
-    /// Whether a later record of the same invoice must treat this one as held by the authority:
-    /// everything but a refusal.
-    #[must_use]
-    pub const fn counts_as_held(self) -> bool {
-        !matches!(self, Self::Rejected)
-    }
-}
-
 /// Where a failure came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FailureSource {
@@ -288,6 +279,19 @@ impl Progress {
         }
     }
 
+    /// Whether the authority will hold the record by the time a later record of its invoice arrives:
+    /// it does, it may, or the record goes out before the later one. A record that was refused or came
+    /// to nothing is not sent again once a later one waits.
+    #[must_use]
+    pub const fn counts_as_held(&self) -> bool {
+        match (self.state, self.standing) {
+            (JobState::Processing, _)
+            | (_, Standing::Accepted | Standing::AcceptedWithErrors | Standing::InDoubt) => true,
+            (_, Standing::Rejected) => false,
+            (state, Standing::Waiting) => !state.is_final() && !self.sent,
+        }
+    }
+
     /// What the job becomes. Final states stay as they are.
     ///
     /// `jitter` is a random number that spreads retries; `now` is when the event was seen.
@@ -332,19 +336,25 @@ impl Progress {
             Event::Doubted { failure, resolve_at } => {
                 // The first look is due at the next slot and the successors wait for it; later
                 // looks wait as retries do, and hold nobody up.
-                let looked_before = self.standing == Standing::InDoubt;
+                let first_look = !self.sent && self.standing != Standing::InDoubt;
                 next.standing = Standing::InDoubt;
                 next.fail(failure, now, policy, jitter);
-                next.sent = self.sent || looked_before;
-                if !looked_before {
+                next.sent = !first_look;
+                if first_look {
                     next.next_retry_at = Some(resolve_at);
                 }
             }
             Event::DoubtCleared => {
                 next.standing = Standing::Waiting;
-                next.state = JobState::Failed;
                 next.sent = true;
-                next.next_retry_at = Some(now);
+                match self.failure.clone() {
+                    // The proof that a record whose attempts are used up needs for its end.
+                    Some(failure) if self.attempts >= policy.max_attempts() => next.bury(failure, now),
+                    _ => {
+                        next.state = JobState::Failed;
+                        next.next_retry_at = Some(now);
+                    }
+                }
             }
             Event::Deferred => {
                 let wait = policy.wait(self.attempts, FailureClass::AuthorityError, jitter);

@@ -9,6 +9,7 @@
 
 mod accounts;
 mod append;
+mod listing;
 mod memory;
 mod message;
 mod row;
@@ -17,11 +18,14 @@ mod schedule;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
-pub use accounts::{Accounts, ApiKey, ApiKeyId, AuditEntry, SealedCertificate, Tenant, TenantStatus};
+pub use accounts::{
+    Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
+};
 pub use append::{
     Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Refusal,
     Sealed, Sealer, Submission,
 };
+pub use listing::{Filter, Listing, Page, Start};
 pub use memory::MemoryLedger;
 pub use message::{
     Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
@@ -33,6 +37,7 @@ pub use schedule::FULL_MESSAGE;
 use std::error::Error;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::{
@@ -73,6 +78,19 @@ pub trait Ledger: Send + Sync {
 
     /// A job with its record; `None` when it does not exist or belongs to another tenant.
     async fn job(&self, tenant: &TenantId, job: JobId) -> Result<Option<Submission>, LedgerError>;
+
+    /// A record with its job; `None` when it does not exist or belongs to another tenant.
+    async fn record(&self, tenant: &TenantId, record: RecordId) -> Result<Option<Submission>, LedgerError>;
+
+    /// Records of a tenant with their jobs, newest first; of those accepted at the same time the one
+    /// that was written later comes first. `None` when the page begins behind a job that the tenant
+    /// does not have; whether that job passes the filter does not matter.
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &Filter,
+        page: Page,
+    ) -> Result<Option<Listing>, LedgerError>;
 
     /// Takes a chain for dispatch: raises its epoch and returns what is known of it. `None` when
     /// there is no such chain.
@@ -142,6 +160,9 @@ pub trait Ledger: Send + Sync {
     /// The attempts of a job, in order.
     async fn attempts(&self, job: JobId) -> Result<Vec<Attempt>, LedgerError>;
 
+    /// The authority's own line for the record of a job, as it last answered; `None` before it did.
+    async fn answer_line(&self, job: JobId) -> Result<Option<Bytes>, LedgerError>;
+
     /// Proves that the store answers and can write.
     async fn probe(&self) -> Result<(), LedgerError>;
 }
@@ -183,6 +204,12 @@ impl std::fmt::Display for LedgerErrorKind {
 }
 
 impl LedgerError {
+    /// Whether the same call may succeed later.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        matches!(self.kind, LedgerErrorKind::Unavailable | LedgerErrorKind::Unknown)
+    }
+
     /// An error with its cause.
     pub fn new(kind: LedgerErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { kind, source: Some(source.into()) }

@@ -4,13 +4,14 @@ use bytes::Bytes;
 use jiff::ToSpan;
 
 use crate::{
-    job::{Csv, Failure, FailureClass, FailureSource, JobState, Progress, Standing},
+    job::{Csv, Failure, FailureClass, FailureSource, JobKind, JobState, Progress, Standing},
     ledger::{
-        Attempt, AttemptOutcome, Hold, HoldReason, Installation, JobUpdate, Lease, Ledger, LedgerErrorKind,
-        MemoryLedger, NewMessage, Quota, Selection, Settlement, SlotKind, Submission, Suspects,
+        Attempt, AttemptOutcome, Filter, Hold, HoldReason, Installation, JobUpdate, Lease, Ledger,
+        LedgerErrorKind, MemoryLedger, NewMessage, Page, Quota, Selection, Settlement, SlotKind, Start,
+        Submission, Suspects,
     },
     record::SystemId,
-    types::{ChainId, Ids, JobId, MessageId, RecordId, TenantId, Text},
+    types::{ChainId, Ids, InvoiceNumber, JobId, MessageId, RecordId, TenantId, Text},
 };
 
 use super::{Chance, Draft, Scene, Sealing};
@@ -316,11 +317,39 @@ impl Run<'_> {
         let _ = both!(self, format!("{step}: due"), |ledger| ledger.due(chain));
         let after = self.chance.one_in(2).then_some(chain);
         let _ = both!(self, format!("{step}: due_chains"), |ledger| ledger.due_chains(after, limit));
+        self.list(step, limit).await;
+    }
+
+    async fn list(&mut self, step: u32, limit: u32) {
+        let tenant = self.tenant();
+        let chance = &mut self.chance;
+        let number = InvoiceNumber::parse(&format!("F-{}", chance.below(12))).unwrap();
+        let series = InvoiceNumber::parse("F-1").unwrap();
+        let back = chance.below(600) as i64;
+        let filter = Filter {
+            kind: chance.one_in(4).then(|| *chance.pick(&[JobKind::Send, JobKind::Cancel])),
+            state: chance.one_in(4).then(|| *chance.pick(&STATES)),
+            standing: chance.one_in(4).then(|| *chance.pick(&STANDINGS)),
+            issuer: chance.one_in(4).then_some(self.scene.issuer),
+            number: chance.one_in(4).then_some(number),
+            series: chance.one_in(4).then_some(series),
+            from: chance.one_in(4).then(|| self.scene.now() - back.seconds()),
+            until: chance.one_in(4).then(|| self.scene.now() - (back / 2).seconds()),
+        };
+        let start = match self.accepted.last() {
+            Some(last) if chance.one_in(3) => Start::After(last.job.id),
+            _ => Start::Skip(chance.below(5) as u32),
+        };
+        let page = Page { start, limit };
+        let what = format!("{step}: {filter:?} {page:?}");
+        let _ = both!(self, what, |ledger| ledger.list(&tenant, &filter, page));
     }
 
     async fn compare_state(&mut self) {
         for tenant in TENANTS.map(|tenant| TenantId::parse(tenant).unwrap()) {
             let _ = both!(self, "final chains", |ledger| ledger.chains(&tenant));
+            let (all, page) = (Filter::default(), Page { start: Start::Skip(0), limit: u32::MAX });
+            let _ = both!(self, "final list", |ledger| ledger.list(&tenant, &all, page));
         }
         for chain in self.chains.clone() {
             let _ = both!(self, "final records", |ledger| ledger.records(chain, 1, 10_000));
@@ -331,6 +360,9 @@ impl Run<'_> {
             let (tenant, job): (&TenantId, JobId) = (&submission.job.tenant, submission.job.id);
             let _ = both!(self, "final job", |ledger| ledger.job(tenant, job));
             let _ = both!(self, "final attempts", |ledger| ledger.attempts(job));
+            let _ = both!(self, "final answer line", |ledger| ledger.answer_line(job));
+            let record = submission.record.id;
+            let _ = both!(self, "final record", |ledger| ledger.record(tenant, record));
         }
         for draft in &self.drafts {
             let _ =

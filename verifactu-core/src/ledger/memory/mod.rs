@@ -4,6 +4,7 @@
 
 mod accounts;
 mod append;
+mod listing;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -11,18 +12,19 @@ use std::{
 };
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::{
     job::{JobKind, Progress},
     record::{InvoiceId, SystemId},
-    types::{ChainId, JobId, MessageId, Nif, RecordId, TenantId},
+    types::{BatchId, ChainId, JobId, MessageId, Nif, RecordId, TenantId},
 };
 
 use super::{
-    ApiKey, Append, Appended, Attempt, AuditEntry, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced, Hold,
-    HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, NewMessage, OpenMessage,
-    RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant,
+    ApiKey, Append, Appended, Attempt, AuditEntry, Batch, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced,
+    Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, Listing,
+    NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant,
     schedule::{self, Turn},
 };
 
@@ -49,6 +51,7 @@ struct State {
     tenants: HashMap<TenantId, Tenant>,
     api_keys: HashMap<String, ApiKey>,
     certificates: HashMap<TenantId, SealedCertificate>,
+    batches: HashMap<BatchId, Batch>,
     audit: Vec<AuditEntry>,
 }
 
@@ -57,6 +60,7 @@ struct Entry {
     job: JobRow,
     record: RecordRow,
     attempts: Vec<Attempt>,
+    answer_line: Option<Bytes>,
 }
 
 #[derive(Debug)]
@@ -111,6 +115,21 @@ impl Ledger for MemoryLedger {
         let state = self.lock();
         let entry = state.jobs.get(&job).map(|index| &state.entries[*index]);
         Ok(entry.filter(|entry| entry.job.tenant == *tenant).map(Entry::submission))
+    }
+
+    async fn record(&self, tenant: &TenantId, record: RecordId) -> Result<Option<Submission>, LedgerError> {
+        let state = self.lock();
+        let entry = state.records.get(&record).map(|index| &state.entries[*index]);
+        Ok(entry.filter(|entry| entry.job.tenant == *tenant).map(Entry::submission))
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &Filter,
+        page: Page,
+    ) -> Result<Option<Listing>, LedgerError> {
+        Ok(self.lock().list(tenant, filter, page))
     }
 
     async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError> {
@@ -300,6 +319,11 @@ impl Ledger for MemoryLedger {
         Ok(state.jobs.get(&job).map(|index| state.entries[*index].attempts.clone()).unwrap_or_default())
     }
 
+    async fn answer_line(&self, job: JobId) -> Result<Option<Bytes>, LedgerError> {
+        let state = self.lock();
+        Ok(state.jobs.get(&job).and_then(|index| state.entries[*index].answer_line.clone()))
+    }
+
     async fn probe(&self) -> Result<(), LedgerError> {
         Ok(())
     }
@@ -359,6 +383,9 @@ impl State {
             let entry = &mut self.entries[index];
             entry.job.updated_at = at;
             entry.attempts.extend(update.attempt.clone());
+            if update.answer_line.is_some() {
+                entry.answer_line.clone_from(&update.answer_line);
+            }
         }
         Ok(())
     }

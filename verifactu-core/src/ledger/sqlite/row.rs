@@ -1,5 +1,6 @@
 //! Rows as the ledger's types, and the reads that need no more than that.
 
+use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
@@ -215,6 +216,20 @@ pub(super) fn job(
 ) -> Result<Option<Submission>, StoreError> {
     let mut query = store.prepare_cached(item_query!("j.id = ?1 AND r.tenant = ?2"))?;
     Ok(query.query_row(params![Col(&job), Col(tenant)], read_item).optional()?)
+}
+
+pub(super) fn record(
+    store: &Connection,
+    record: RecordId,
+    tenant: &TenantId,
+) -> Result<Option<Submission>, StoreError> {
+    let mut query = store.prepare_cached(item_query!("r.id = ?1 AND r.tenant = ?2"))?;
+    Ok(query.query_row(params![Col(&record), Col(tenant)], read_item).optional()?)
+}
+
+pub(super) fn answer_line(store: &Connection, job: JobId) -> Result<Option<Bytes>, StoreError> {
+    let mut query = store.prepare_cached("SELECT answer_line FROM job WHERE id = ?1")?;
+    Ok(query.query_row([Col(&job)], |row| Cells::of(row).next()).optional()?.flatten())
 }
 
 pub(super) fn records(
