@@ -10,7 +10,7 @@ pub mod codes;
 pub mod https;
 pub mod outcome;
 
-pub use circuit::{CircuitAuthority, FAILURES, PAUSE};
+pub use circuit::CircuitAuthority;
 pub use outcome::Outcome;
 
 use std::{sync::Arc, time::Duration};

@@ -140,7 +140,8 @@ pub trait Ledger: Send + Sync {
         limit: u32,
     ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError>;
 
-    /// Holds every chain of a tenant that is not held yet, whoever works on it, and returns them.
+    /// Holds every chain of a tenant that is not held for this reason yet, whoever works on it, and
+    /// returns them.
     async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError>;
 
     /// Releases the chains of a tenant that are held for the given reason, and returns them.

@@ -265,9 +265,11 @@ impl Ledger for MemoryLedger {
 
     async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
         let mut state = self.lock();
-        let free = state.chains.values_mut().map(|chain| &mut chain.state);
-        let free = free.filter(|chain| chain.key.tenant == *tenant && chain.hold.is_none());
-        Ok(free
+        let chains = state.chains.values_mut().map(|chain| &mut chain.state);
+        let concerned = chains.filter(|chain| {
+            chain.key.tenant == *tenant && chain.hold.as_ref().is_none_or(|known| known.reason != hold.reason)
+        });
+        Ok(concerned
             .map(|chain| {
                 chain.hold = Some(hold.clone());
                 chain.id
