@@ -20,11 +20,13 @@ mod reply;
 mod routes;
 mod system;
 mod tenants;
+mod usage;
 mod view;
 mod wait;
 
 pub(crate) use error::Fault;
 pub(crate) use reply::Pieces;
+pub(crate) use usage::Requests;
 
 use std::{
     sync::{
@@ -42,10 +44,14 @@ use verifactu_core::{
     engine::Engine,
     ledger::{Accounts, AuditEntry, LedgerError},
     queue::Queue,
-    types::{Clock, Environment, Ids, RequestId, TenantId},
+    types::{Clock, Environment, Ids, Month, RequestId, TenantId},
 };
 
-use crate::{accounts::Keys, config::Limits, presenters::AccountPresenters};
+use crate::{
+    accounts::Keys,
+    config::{Limits, Plans},
+    presenters::AccountPresenters,
+};
 
 use call::Call;
 use reply::Reply;
@@ -64,6 +70,8 @@ pub(crate) struct Service {
     pub(crate) views: Views,
     pub(crate) environment: Environment,
     pub(crate) limits: Limits,
+    pub(crate) plans: Plans,
+    pub(crate) requests: Requests,
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
     pub(crate) demoted_rules: Vec<String>,
@@ -169,6 +177,7 @@ impl Service {
             }
             Endpoint::Key(scope, handler) => {
                 let account = self.account(&call.headers, scope).await?;
+                self.requests.count(&account.tenant.id, Month::in_madrid(self.clock.now()));
                 handler(self, call, account).await
             }
         }

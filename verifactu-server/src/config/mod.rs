@@ -6,12 +6,14 @@
 
 mod error;
 mod flags;
+mod plans;
 mod sources;
 mod table;
 mod value;
 
 pub use error::ConfigError;
 pub use flags::Flags;
+pub use plans::Plans;
 
 use std::{
     ffi::OsString,
@@ -43,6 +45,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// Bounds of requests and connections.
     pub limits: Limits,
+    /// How many invoices accounts may have.
+    pub plans: Plans,
     /// How the tax authority is reached.
     pub authority: AuthorityConfig,
     /// How the engine behaves, with the system that records name.
@@ -189,6 +193,7 @@ impl Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             tls: None,
             limits: Limits::default(),
+            plans: Plans::default(),
             authority: AuthorityConfig::default(),
             engine: engine::Settings::new(system),
             workers: 4,
@@ -331,6 +336,9 @@ impl Config {
     }
 
     fn read_limits(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        reader.boolean(&mut self.plans.billing, "billing")?;
+        let expected = "names with numbers, such as free=50,pro=5000";
+        reader.set(&mut self.plans.limits, "plans", expected, Plans::limits)?;
         let limits = &mut self.limits;
         reader.size(&mut limits.body, "limit-body")?;
         reader.size(&mut limits.batch, "limit-batch")?;
