@@ -131,4 +131,7 @@ pub enum EngineError {
     /// The presenter could not be found out.
     #[error(transparent)]
     Presenter(#[from] PresenterError),
+    /// The task that made a message was stopped.
+    #[error("the message could not be made in time")]
+    Aborted,
 }

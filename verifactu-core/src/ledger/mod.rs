@@ -30,7 +30,7 @@ pub use listing::{Filter, Listing, Page, Start};
 pub use memory::MemoryLedger;
 pub use message::{
     Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
-    OpenMessage, Selection, Settlement, SlotKind,
+    OpenMessage, Selection, Settlement, SlotKind, Suspects,
 };
 pub use row::{ChainKey, JobRow, RecordRow};
 pub use schedule::FULL_MESSAGE;
@@ -117,7 +117,8 @@ pub trait Ledger: Send + Sync {
     async fn open_message(&self, lease: Lease, message: NewMessage) -> Result<Fenced, LedgerError>;
 
     /// Writes down what became of a message, or of the records of a chain outside any message. Pace
-    /// and hold are replaced as a whole. A settled message is not settled again, so the call may be
+    /// and suspects are replaced as a whole; a hold is set, but lifted only by [`release`](Self::release),
+    /// so that a worker in the middle of an exchange does not undo one. A settled message is not settled again, so the call may be
     /// repeated.
     ///
     /// # Errors
@@ -130,7 +131,8 @@ pub trait Ledger: Send + Sync {
     /// A FAILED job is due at its next retry; PENDING, PROCESSING (whose message is open) and FAILED
     /// without a next retry at the beginning of time ([`Timestamp::MIN`]). Of the records never sent only
     /// the first counts, the others wait behind it. The chain is due at the soonest of these, but not
-    /// before its slot opens, unless the run from the front has [`FULL_MESSAGE`] records.
+    /// before its slot opens, unless the run from the front has [`FULL_MESSAGE`] records and nothing is
+    /// searched for among them.
     async fn due(&self, chain: ChainId) -> Result<Option<Timestamp>, LedgerError>;
 
     /// Chains that are due some time, in the order of their identifiers, after an earlier page's last.
@@ -139,6 +141,9 @@ pub trait Ledger: Send + Sync {
         after: Option<ChainId>,
         limit: u32,
     ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError>;
+
+    /// Holds every chain of a tenant that is not held yet, whoever works on it, and returns them.
+    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError>;
 
     /// Releases the chains of a tenant that are held for the given reason, and returns them.
     async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError>;
@@ -206,6 +211,12 @@ impl std::fmt::Display for LedgerErrorKind {
 }
 
 impl LedgerError {
+    /// Whether the same call may succeed later.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        matches!(self.kind, LedgerErrorKind::Unavailable | LedgerErrorKind::Unknown)
+    }
+
     /// An error with its cause.
     pub fn new(kind: LedgerErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { kind, source: Some(source.into()) }

@@ -8,7 +8,7 @@ use crate::{
     ledger::{
         Attempt, AttemptOutcome, Filter, Hold, HoldReason, Installation, JobUpdate, Lease, Ledger,
         LedgerErrorKind, MemoryLedger, NewMessage, Page, Quota, Selection, Settlement, SlotKind, Start,
-        Submission,
+        Submission, Suspects,
     },
     record::SystemId,
     types::{ChainId, Ids, InvoiceNumber, JobId, MessageId, RecordId, TenantId, Text},
@@ -85,7 +85,13 @@ impl Run<'_> {
     async fn step(&mut self, step: u32) {
         let passed = self.chance.below(90_000_000) as i64;
         self.scene.clock.set(self.scene.now() + passed.microseconds());
-        match self.chance.below(20) {
+        match self.chance.below(21) {
+            20 => {
+                let tenant = self.tenant();
+                let (reason, since) = (self.reason(), self.scene.now());
+                let hold = Hold { reason, description: "suspended".to_owned(), since };
+                let _ = both!(self, format!("{step}: hold"), |ledger| ledger.hold(&tenant, &hold));
+            }
             0..6 => self.append(step).await,
             6..8 => self.claim(step).await,
             8..11 => self.open_message(step).await,
@@ -200,6 +206,7 @@ impl Run<'_> {
             standing: *chance.pick(&STANDINGS),
             attempts: chance.below(9) as u32,
             sent: chance.one_in(2),
+            alone: chance.one_in(4),
             next_retry_at: (state == JobState::Failed && !chance.one_in(4)).then_some(later),
             failure: chance.one_in(2).then(|| Failure {
                 source: FailureSource::Network,
@@ -268,6 +275,10 @@ impl Run<'_> {
             next_slot_at: (!self.chance.one_in(5)).then(|| now + (self.chance.below(120) as i64).seconds()),
             wait_seconds: Some(self.chance.below(300) as u32),
             unreachable_count: self.chance.below(4) as u32,
+            suspects: self.chance.one_in(4).then(|| Suspects {
+                slot: *self.chance.pick(&[SlotKind::First, SlotKind::Retry]),
+                records: 1 + self.chance.below(1000) as u32,
+            }),
             hold: self.chance.one_in(6).then(|| Hold {
                 reason: HoldReason::Operator,
                 description: "stopped".to_owned(),

@@ -49,11 +49,7 @@ impl State {
             several_chains: others,
             history: earlier
                 .iter()
-                .map(|entry| PriorRecord {
-                    job: entry.job.id,
-                    kind: entry.record.kind,
-                    standing: entry.job.progress.standing,
-                })
+                .map(|entry| PriorRecord::new(entry.job.id, entry.record.kind, &entry.job.progress))
                 .collect(),
         };
         let sealed = match (append.seal)(&place) {
@@ -148,6 +144,7 @@ impl State {
             wait_seconds: None,
             last_slot: None,
             unreachable_count: 0,
+            suspects: None,
             hold: None,
             updated_at: append.at,
         };

@@ -23,9 +23,9 @@ use crate::{
 
 use super::{
     ApiKey, Append, Appended, Attempt, AuditEntry, Batch, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced,
-    Filter, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, Listing, NewMessage,
-    OpenMessage, Page, RecordRow, SealedCertificate, Selection, Settlement, Submission, Sums, Tenant,
-    Turnover, Usage,
+    Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, Listing,
+    NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Selection, Settlement, Submission, Sums,
+    Tenant, Turnover, Usage,
     schedule::{self, Turn},
 };
 
@@ -240,7 +240,10 @@ impl Ledger for MemoryLedger {
             chain.state.next_slot_at = settlement.next_slot_at;
             chain.state.wait_seconds = settlement.wait_seconds;
             chain.state.unreachable_count = settlement.unreachable_count;
-            chain.state.hold = settlement.hold;
+            chain.state.suspects = settlement.suspects;
+            if settlement.hold.is_some() {
+                chain.state.hold = settlement.hold;
+            }
             chain.state.updated_at = settlement.at;
         }
         Ok(Fenced::Done)
@@ -260,6 +263,18 @@ impl Ledger for MemoryLedger {
         let chains = state.chains.iter().filter(|(id, _)| after.is_none_or(|after| **id > after));
         let due = chains.filter_map(|(id, chain)| state.due(chain).map(|due| (*id, due)));
         Ok(due.take(limit as usize).collect())
+    }
+
+    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
+        let mut state = self.lock();
+        let free = state.chains.values_mut().map(|chain| &mut chain.state);
+        let free = free.filter(|chain| chain.key.tenant == *tenant && chain.hold.is_none());
+        Ok(free
+            .map(|chain| {
+                chain.hold = Some(hold.clone());
+                chain.id
+            })
+            .collect())
     }
 
     async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {
@@ -353,7 +368,8 @@ impl State {
         let soonest =
             front.into_iter().chain(again).filter_map(|entry| schedule::own_time(&entry.job.progress));
         Some(schedule::chain_due(soonest.min()?, chain.state.next_slot_at, || {
-            self.run(chain).take(FULL_MESSAGE as usize).count() == FULL_MESSAGE as usize
+            chain.state.suspects.is_none()
+                && self.run(chain).take(FULL_MESSAGE as usize).count() == FULL_MESSAGE as usize
         }))
     }
 

@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    job::{JobKind, Progress, Standing},
+    job::{JobKind, Progress},
     ledger::{
         Append, Appended, ChainKey, ChainSelector, Installation, JobRow, Place, PriorRecord, RecordRow,
         Submission,
         schedule::{self, Turn},
     },
     record::RecordKind,
-    types::{ChainId, JobId, TenantId, Text},
+    types::{ChainId, TenantId, Text},
 };
 
 use super::{
@@ -26,7 +26,10 @@ pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, Sto
     if let Some((fingerprint, submission)) = replay(store, tenant, append.kind, &append.idempotency.key)? {
         return Ok(Appended::Replay { fingerprint, submission: Box::new(submission) });
     }
-    let history = history(store, &append)?;
+    let history: Vec<PriorRecord> = row::history(store, tenant, &append.invoice)?
+        .iter()
+        .map(|known| PriorRecord::new(known.job.id, known.record.kind, &known.job.progress))
+        .collect();
     if !append.repeats_invoice
         && let Some(last) = history.last()
     {
@@ -115,25 +118,6 @@ pub(super) fn replay(
         .optional()?;
     let Some((fingerprint, job)) = found else { return Ok(None) };
     Ok(Some((fingerprint, row::item(store, job)?)))
-}
-
-/// The account's earlier records of the invoice, in the order of acceptance.
-fn history(store: &Connection, append: &Append) -> Result<Vec<PriorRecord>, StoreError> {
-    let invoice = &append.invoice;
-    let mut query = store.prepare_cached(
-        "SELECT j.id, r.kind, j.standing FROM record r JOIN job j ON j.seq = r.seq \
-         WHERE r.tenant = ?1 AND r.issuer = ?2 AND r.number = ?3 AND r.date = ?4 ORDER BY r.seq",
-    )?;
-    let rows = query.query_map(
-        params![Col(&append.chain.tenant), Col(&invoice.issuer), Col(&invoice.number), Col(&invoice.date)],
-        |row| {
-            let mut cells = Cells::of(row);
-            let (job, kind, standing): (JobId, RecordKind, Standing) =
-                (cells.next()?, cells.next()?, cells.next()?);
-            Ok(PriorRecord { job, kind, standing })
-        },
-    )?;
-    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn used(store: &Connection, tenant: &TenantId, month: &str) -> Result<u64, StoreError> {

@@ -35,8 +35,8 @@ use crate::{
 
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
-    Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, HoldReason, Lease, Ledger, LedgerError,
-    Listing, NewMessage, Page, RecordRow, Selection, Settlement, Submission, Turnover, Usage,
+    Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease, Ledger,
+    LedgerError, Listing, NewMessage, Page, RecordRow, Selection, Settlement, Submission, Turnover, Usage,
 };
 
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
@@ -189,6 +189,11 @@ impl Ledger for SqliteLedger {
         limit: u32,
     ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError> {
         self.read(move |store| work::due_chains(store, after, limit)).await
+    }
+
+    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
+        let (tenant, hold) = (tenant.clone(), hold.clone());
+        self.write(move |store| settle::hold(store, &tenant, &hold)).await
     }
 
     async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {
