@@ -21,6 +21,7 @@ mod parts;
 mod request;
 mod send;
 mod time;
+mod usage;
 
 pub use account::*;
 pub use batch::{Batch, BatchCounts, BatchEntry, BatchOutcome, BatchTaken, Preview};
@@ -45,3 +46,4 @@ pub use request::{
 };
 pub use send::{Defaults, SendRequest};
 pub use time::Timestamp;
+pub use usage::{MonthlyLedger, MonthlyUsage, Months, PlanInfo, PlanStatus, PlanUsage};

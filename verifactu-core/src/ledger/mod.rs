@@ -14,6 +14,7 @@ mod memory;
 mod message;
 mod row;
 mod schedule;
+mod usage;
 
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -33,6 +34,7 @@ pub use message::{
 };
 pub use row::{ChainKey, JobRow, RecordRow};
 pub use schedule::FULL_MESSAGE;
+pub use usage::{Sums, Turnover, Usage};
 
 use std::error::Error;
 
@@ -162,6 +164,12 @@ pub trait Ledger: Send + Sync {
 
     /// The authority's own line for the record of a job, as it last answered; `None` before it did.
     async fn answer_line(&self, job: JobId) -> Result<Option<Bytes>, LedgerError>;
+
+    /// What a tenant has used in each month from `since` on (`YYYY-MM`), newest first.
+    async fn usage(&self, tenant: &TenantId, since: &str) -> Result<Vec<Usage>, LedgerError>;
+
+    /// What the issuers of a tenant stated in each month from `since` on, newest first, and by issuer.
+    async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError>;
 
     /// Proves that the store answers and can write.
     async fn probe(&self) -> Result<(), LedgerError>;

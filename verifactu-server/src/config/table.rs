@@ -105,6 +105,9 @@ settings! {
     "sweep-every", "TIME", Plain, "How often the queue is rebuilt from the ledger [30s]";
     "validation-demote", "RULES", Plain, "Rules whose findings are only warnings, comma between";
 
+    "billing", "BOOLEAN", Plain, "Whether the limits of plans hold [false]";
+    "plans", "PLANS", Plain, "New invoices of a month by plan [free=50,pro=5000,enterprise=50000]";
+
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";
     "limit-batch", "SIZE", Plain, "Largest body of a batch [8 MiB]";
     "limit-certificate", "SIZE", Plain, "Largest body of a certificate upload [128 KiB]";
