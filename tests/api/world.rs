@@ -18,10 +18,10 @@ use verifactu_core::{
         https::{Hosts, HttpsAuthority, Limits, Trust},
     },
     ledger::{
-        Accounts, ApiKey, AuditEntry, LedgerError, LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant,
-        TenantStatus,
+        Accounts, ApiKey, AuditEntry, Batch, LedgerError, LedgerErrorKind, MemoryLedger, SealedCertificate,
+        Tenant, TenantStatus,
     },
-    types::{Clock, Date, Secret, TenantId},
+    types::{BatchId, Clock, Date, Secret, TenantId},
 };
 use verifactu_server::{
     Running, Server,
@@ -141,6 +141,14 @@ impl Accounts for TroubledAccounts {
 
     async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
         self.store.delete_certificate(tenant).await
+    }
+
+    async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
+        self.store.put_batch(batch, expired).await
+    }
+
+    async fn batch(&self, tenant: &TenantId, id: BatchId) -> Result<Option<Batch>, LedgerError> {
+        self.store.batch(tenant, id).await
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {

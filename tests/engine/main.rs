@@ -1,7 +1,15 @@
 //! The engine against the sandbox authority over mutual TLS, in one process, on a manual clock: what
 //! becomes of a record under every outcome the authority can bring about.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    unreachable_pub
+)]
 
 mod outcomes;
+mod paths;
 mod place;
 mod world;

@@ -140,7 +140,7 @@ pub fn tenant() -> TenantId {
     TenantId::parse("taller").unwrap()
 }
 
-fn system() -> ComputerSystem {
+pub fn system() -> ComputerSystem {
     ComputerSystem {
         producer: Party {
             name: Text::parse("Productora de Software SL").unwrap(),

@@ -19,7 +19,7 @@ use tokio::{
 };
 use verifactu_core::{
     authority::{
-        Authority,
+        Authority, CircuitAuthority,
         https::{Hosts, HttpsAuthority, SetupError, Trust},
     },
     certificate::{CertificateError, Identity, Wanted, open},
@@ -129,7 +129,7 @@ impl Builder {
         };
         let authority = match authority {
             Some(authority) => authority,
-            None => https_authority(&config)?,
+            None => Arc::new(CircuitAuthority::new(https_authority(&config)?, clock.clone())),
         };
         let development = match &config.certificates.development {
             Some(identity) => Some(development_identity(identity, &*clock)?),

@@ -4,6 +4,7 @@
 //! outside. The endpoints turn requests into calls of the engine and the accounts, and hold no state.
 
 mod auth;
+mod batches;
 mod call;
 mod certificates;
 mod chains;
@@ -12,13 +13,18 @@ mod invoices;
 mod jobs;
 mod me;
 mod multipart;
+mod preview;
+mod query;
+mod records;
 mod reply;
 mod routes;
 mod system;
 mod tenants;
 mod view;
+mod wait;
 
 pub(crate) use error::Fault;
+pub(crate) use reply::Pieces;
 
 use std::{
     sync::{
@@ -116,7 +122,7 @@ impl Service {
             reply = reply.with(DEPRECATION, HeaderValue::from_static(DEPRECATED_SINCE));
             let link = format!("<{path}>; rel=\"successor-version\"");
             if let Ok(link) = HeaderValue::from_str(&link) {
-                reply = reply.with(http::header::LINK, link);
+                reply.headers.append(http::header::LINK, link);
             }
         }
         let response = self.seal(request, reply);
@@ -153,8 +159,8 @@ impl Service {
             Err(methods) if methods.is_empty() => return Err(Fault::NotFound("route")),
             Err(methods) => return Err(Fault::Method(methods)),
         };
-        let Arrived { request, query, headers, body, .. } = arrived;
-        let call = Call { request, headers, variables, query, body };
+        let Arrived { request, path, query, headers, body, .. } = arrived;
+        let call = Call { request, headers, variables, path, query, body };
         match route.endpoint {
             Endpoint::Anyone(handler) => handler(self, call).await,
             Endpoint::Operator(handler) => {
@@ -170,7 +176,7 @@ impl Service {
 
     /// The headers that every answer has.
     fn seal(&self, request: RequestId, reply: Reply) -> Response<Bytes> {
-        let Reply { status, mut headers, body } = reply;
+        let Reply { status, mut headers, body, rest } = reply;
         if let Ok(value) = HeaderValue::from_str(&request.to_string()) {
             headers.insert(REQUEST_ID, value);
         }
@@ -179,6 +185,9 @@ impl Service {
         let mut response = Response::new(body);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
+        if let Some(rest) = rest {
+            response.extensions_mut().insert(rest);
+        }
         response
     }
 

@@ -77,6 +77,8 @@ pub struct TlsFiles {
 pub struct Limits {
     /// Bytes of a body.
     pub body: usize,
+    /// Bytes of a batch.
+    pub batch: usize,
     /// Bytes of a certificate upload.
     pub certificate: usize,
     /// Bytes of request line and headers together.
@@ -95,6 +97,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 256 * 1024,
+            batch: 8 * 1024 * 1024,
             certificate: 128 * 1024,
             headers: 16 * 1024,
             header_read: Duration::from_secs(10),
@@ -330,6 +333,7 @@ impl Config {
     fn read_limits(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
         let limits = &mut self.limits;
         reader.size(&mut limits.body, "limit-body")?;
+        reader.size(&mut limits.batch, "limit-batch")?;
         reader.size(&mut limits.certificate, "limit-certificate")?;
         reader.size(&mut limits.headers, "limit-headers")?;
         reader.time(&mut limits.header_read, "limit-header-read")?;

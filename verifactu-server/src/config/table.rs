@@ -101,6 +101,7 @@ settings! {
     "validation-demote", "RULES", Plain, "Rules whose findings are only warnings, comma between";
 
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";
+    "limit-batch", "SIZE", Plain, "Largest body of a batch [8 MiB]";
     "limit-certificate", "SIZE", Plain, "Largest body of a certificate upload [128 KiB]";
     "limit-headers", "SIZE", Plain, "Largest request line and headers together [16 KiB]";
     "limit-header-read", "TIME", Plain, "Limit of reading the headers [10s]";
