@@ -6,3 +6,4 @@ mod documents;
 mod offline;
 mod online;
 mod place;
+mod webhook;
