@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fs, time::Duration};
 
 use verifactu_core::types::Environment;
-use verifactu_server::config::{Config, ConfigError, Flags, SignatureMode};
+use verifactu_server::config::{Config, ConfigError, Flags, QueueConfig, Role, SignatureMode};
 
 /// Settings from flags and variables.
 fn read(flags: &[(&str, &str)], variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
@@ -52,6 +52,9 @@ fn secrets_come_from_files_too_and_show_nowhere() {
 
     let config = read(&[("admin-key", "hush"), ("key-pepper", "hush")], &[]).unwrap();
     assert!(!format!("{config:?}").contains("hush"));
+    let config = read(&[("queue", "redis://user:hush@localhost"), ("role", "api")], &[]).unwrap();
+    assert!(matches!(config.queue, QueueConfig::Redis { .. }) && config.role == Role::Api);
+    assert!(!format!("{config:?}").contains("hush"));
     assert!(!format!("{:?}", Flags::new([("admin-key", "hush")])).contains("hush"));
     let error = read(&[("vault-key", "hush")], &[]).unwrap_err();
     assert!(error.to_string().starts_with("--vault-key: expected ") && !error.to_string().contains("hush"));
@@ -89,6 +92,9 @@ fn each_wrong_setting_is_named() {
         ),
         (vec![("limit-body", "1 TB")], vec![], "--limit-body: expected a number of bytes"),
         (vec![("max-records", "1001")], vec![], "--max-records: expected 1 to 1000"),
+        (vec![("queue", "http://x")], vec![], "--queue: expected memory, redis:// or rediss://"),
+        (vec![("queue-name", "a{b}")], vec![], "--queue-name: expected 1 to 64 letters"),
+        (vec![("role", "worker")], vec![], "--queue is required in the roles api and worker"),
         (vec![("tls-cert", "x")], vec![], "--tls-key is required beside --tls-cert"),
         (vec![("authority-url", "http://x")], vec![], "--authority-url: expected https://host:port"),
         (

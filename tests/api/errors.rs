@@ -59,7 +59,7 @@ async fn every_wrong_request_is_told_what_is_wrong() {
 
     let cases = vec![
         Case::new("no such route", "GET /v1/nothing", (404, "not_found")),
-        Case::new("a route that ends early", "GET /v1/jobs", (404, "not_found")),
+        Case::new("a route that ends early", "GET /v1/invoices", (404, "not_found")),
         Case::new("a system route has no version", "GET /v1/health", (404, "not_found")),
         Case::new("another method", "GET /v1/send-invoice", (405, "method_not_allowed")),
         Case::new("another method on a variable", "PUT /v1/jobs/x", (405, "method_not_allowed")),

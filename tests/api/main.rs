@@ -1,11 +1,15 @@
 //! The service from outside: a real server on a free port, asked over HTTP.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
+mod batches;
 mod certificates;
 mod config;
 mod errors;
 mod idempotency;
 mod limits;
+mod lists;
+mod queue;
 mod records;
 mod stop;
+mod waiting;
 mod world;

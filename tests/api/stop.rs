@@ -19,7 +19,7 @@ async fn a_service_says_whether_it_is_alive_and_ready() {
     let ready = world.ask("GET", "/ready").send().await.expect(200);
     assert_eq!(ready["ready"], true);
     let names: Vec<_> = ready["dependencies"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
-    assert_eq!(names, ["ledger", "service"]);
+    assert_eq!(names, ["ledger", "queue", "service"]);
 }
 
 #[tokio::test]

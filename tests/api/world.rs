@@ -18,10 +18,10 @@ use verifactu_core::{
         https::{Hosts, HttpsAuthority, Limits, Trust},
     },
     ledger::{
-        Accounts, ApiKey, AuditEntry, LedgerError, LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant,
-        TenantStatus,
+        Accounts, ApiKey, AuditEntry, Batch, LedgerError, LedgerErrorKind, MemoryLedger, SealedCertificate,
+        Tenant, TenantStatus,
     },
-    types::{Clock, Date, Secret, TenantId},
+    types::{BatchId, Clock, Date, Secret, TenantId},
 };
 use verifactu_server::{
     Running, Server,
@@ -143,6 +143,14 @@ impl Accounts for TroubledAccounts {
         self.store.delete_certificate(tenant).await
     }
 
+    async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
+        self.store.put_batch(batch, expired).await
+    }
+
+    async fn batch(&self, tenant: &TenantId, id: BatchId) -> Result<Option<Batch>, LedgerError> {
+        self.store.batch(tenant, id).await
+    }
+
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {
         self.store.audit(entry).await
     }
@@ -187,6 +195,18 @@ impl World {
         Self { running, sandbox, authority, accounts, client: client(), directory }
     }
 
+    /// Another service on the same ledger, authority and data directory.
+    pub async fn beside(&self, change: impl FnOnce(&mut Config)) -> Running {
+        let mut config = config(self.directory.path(), &self.sandbox.url());
+        change(&mut config);
+        Server::builder(config)
+            .stores(self.accounts.store.clone(), self.accounts.clone())
+            .authority(self.authority.clone())
+            .start()
+            .await
+            .unwrap()
+    }
+
     pub fn set(&self, mode: Mode) {
         *self.authority.mode.lock().unwrap() = mode;
     }
@@ -196,7 +216,11 @@ impl World {
     }
 
     pub fn ask(&self, method: &str, path: &str) -> Ask {
-        let url = format!("http://{}{path}", self.running.address());
+        self.ask_at(self.running.address(), method, path)
+    }
+
+    pub fn ask_at(&self, address: SocketAddr, method: &str, path: &str) -> Ask {
+        let url = format!("http://{address}{path}");
         Ask { request: self.client.request(Method::from_bytes(method.as_bytes()).unwrap(), url) }
     }
 

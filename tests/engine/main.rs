@@ -2,6 +2,14 @@
 //! becomes of a record under every outcome the authority can bring about.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
+mod circuit;
+mod doubt;
+mod halving;
 mod outcomes;
+mod pace;
+mod paths;
 mod place;
+mod shared;
+mod table;
+mod wire;
 mod world;

@@ -3,3 +3,4 @@
 
 pub mod programs;
 pub mod records;
+pub mod redis_server;

@@ -56,7 +56,10 @@ async fn looking_inside() {
 #[tokio::test]
 async fn settings() {
     let (bench, client, url) = start().await;
-    let settings = get(&client, format!("{url}/settings")).await;
+    let mut settings = get(&client, format!("{url}/settings")).await;
+    let census = settings.as_object_mut().unwrap().remove("census").unwrap();
+    assert_eq!(census["unlisted"], "exist");
+    assert_eq!(census["listed"]["11111111H"], json!({ "status": "missing" }));
     assert_eq!(
         settings,
         json!({ "wait_seconds": 60, "page_size": 10000, "clock_margin_seconds": 240, "presenters": "holder" })

@@ -126,6 +126,39 @@ async fn latency() {
     assert_eq!(answer.text("tikR:EstadoEnvio"), "Correcto");
 }
 
+/// A client that gives up takes its request with it: before storing nothing is left behind, and after
+/// storing the record stands.
+#[tokio::test]
+async fn silence_before_and_after_storing() {
+    let bench = Bench::start().await;
+    for stored in [false, true] {
+        let silence = Fault::new(Effect::Cut).delayed(Duration::from_secs(600));
+        bench.sandbox.arm(if stored { silence.after_storing() } else { silence });
+        let number = format!("SILENT-{stored}");
+        let request = bench.client.post(bench.url()).timeout(Duration::from_millis(500));
+        let error = send(request.body(envelope(&[Alta::new(&number).record()]))).await.unwrap_err();
+        assert!(error.is_timeout(), "{error:?}");
+        assert_eq!(bench.registered(&number).await, usize::from(stored));
+    }
+}
+
+/// Handshakes that are refused with an alert, so many, and the one after them.
+#[tokio::test]
+async fn handshakes_are_refused() {
+    let bench = Bench::start().await;
+    bench.sandbox.arm(Fault::new(Effect::TlsAlert).times(2));
+    for _ in 0..2 {
+        let error = bench.raw(envelope(&[Alta::new("TLS").record()])).await.unwrap_err();
+        assert!(format!("{error:?}").contains("AccessDenied"), "{error:?}");
+    }
+    assert_eq!(bench.registered("TLS").await, 0);
+    bench.submit(&[Alta::new("TLS").record()]).await;
+    assert_eq!(bench.registered("TLS").await, 1);
+    let header = bench.client.post(bench.url()).header("x-sandbox-fault", "tls_alert");
+    assert_eq!(send(header.body("x")).await.unwrap().status, StatusCode::BAD_REQUEST);
+    assert!(bench.sandbox.armed().is_empty());
+}
+
 /// Faults are met in order, so often, and only by the messages they are for.
 #[tokio::test]
 async fn which_requests_meet_a_fault() {

@@ -4,12 +4,16 @@
 
 mod admin;
 mod bench;
+mod census;
 mod certificates;
 mod faults;
 mod invoice;
+mod nif_check;
 mod persistence;
+mod qr_page;
 mod query;
 mod records;
+mod rules;
 mod states;
 mod structure;
 mod xmllint;

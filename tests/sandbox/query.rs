@@ -112,6 +112,7 @@ async fn the_row_of_an_alta() {
     let bench = Bench::start().await;
     let mut record = Alta::new("R&1")
         .with(|alta| {
+            alta.kind = "R1";
             alta.reference = Some("REF".into());
             alta.stamp = "2026-09-22T10:00:00+00:00".into();
             alta.quota = "+21.00".into();
@@ -132,7 +133,7 @@ async fn the_row_of_an_alta() {
         ("tik:NumSerieFactura", "R&amp;1"),
         ("tikLRRC:NombreRazonEmisor", "CERTIFICADO UNO TELEMATICAS"),
         ("tikLRRC:RefExterna", "REF"),
-        ("tikLRRC:TipoFactura", "F1"),
+        ("tikLRRC:TipoFactura", "R1"),
         ("tik:BaseRectificada", "-10.5"),
         ("tik:CuotaRectificada", "0"),
         ("tik:BaseImponibleOimporteNoSujeto", "100"),

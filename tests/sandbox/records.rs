@@ -166,7 +166,7 @@ async fn altas_and_their_codes() {
                     "100.00</s:BaseImponibleOimporteNoSujeto><s:BaseImponibleACoste>100</s:BaseImponibleACoste>",
                 ),
             ],
-            "",
+            "1257",
         ),
         (&[("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>N1")], "1237"),
         (
@@ -174,13 +174,13 @@ async fn altas_and_their_codes() {
                 ("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>N2"),
                 ("<s:ClaveRegimen>", "<s:Impuesto>03</s:Impuesto><s:ClaveRegimen>"),
             ],
-            "",
+            "1207",
         ),
         (&[(exempt, "<s:OperacionExenta>E1</s:OperacionExenta>")], "1238"),
         (&[(exempt, "<s:OperacionExenta>E1</s:OperacionExenta>"), (quota, zero)], "1238"),
-        (&[(exempt, "<s:OperacionExenta>E1</s:OperacionExenta>"), (quota, "")], ""),
+        (&[(exempt, "<s:OperacionExenta>E1</s:OperacionExenta>"), (quota, "")], "2005"),
         (&[("<s:CalificacionOperacion>S1", "<s:CalificacionOperacion>S2")], "1198"),
-        (&[(exempt, reverse), (quota, zero)], ""),
+        (&[(exempt, reverse), (quota, zero)], "2005"),
         (&[(exempt, reverse), (quota, "")], "1198"),
         (&[(quota, &both)], ""),
         (&[(quota, &rate_alone)], "1284"),
@@ -193,7 +193,14 @@ async fn altas_and_their_codes() {
             ],
             "1281",
         ),
-        (&[(LINE, &many_lines)], ""),
+        (
+            &[
+                (LINE, &many_lines),
+                ("<s:CuotaTotal>21.00", "<s:CuotaTotal>252.00"),
+                ("<s:ImporteTotal>121.00", "<s:ImporteTotal>1452.00"),
+            ],
+            "2000",
+        ),
         (
             &[(
                 "22-09-2026</s:FechaExpedicionFactura><s:Huella>",

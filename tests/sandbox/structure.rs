@@ -10,6 +10,7 @@ use crate::invoice::{Alta, Anulacion, LINE, envelope, envelope_with, issuer_head
 async fn faults_of_structure() {
     let bench = Bench::start().await;
     let lines = LINE.repeat(13);
+    let long_name = format!("<s:NombreRazon>{}", "x".repeat(121));
     let cases: &[(&str, &str, u16, &str)] = &[
         ("<s:TipoFactura>F1</s:TipoFactura>", "", 4102, ": TipoFactura"),
         ("<s:TipoFactura>", "<s:Invento/><s:TipoFactura>", 4102, ": TipoFactura"),
@@ -41,7 +42,8 @@ async fn faults_of_structure() {
             "NIF:89890001A. NOMBRE_RAZON:CERTIFICADO UNO TELEMATICAS",
         ),
         ("<s:NIF>89890001K", "<s:NIF>8989000K", 4116, "incorrecto."),
-        ("<s:NombreRazon>CERTIFICADO UNO TELEMATICAS", "<s:NombreRazon>", 1100, ": NombreRazon"),
+        ("<s:NombreRazon>CERTIFICADO UNO TELEMATICAS", "<s:NombreRazon>", 1282, " NombreRazon"),
+        ("<s:NombreRazon>CERTIFICADO", &long_name, 1100, ": NombreRazon"),
         ("</s:Huella></s:RegistroAlta>", "</s:Huella></s:RegistroAnulacion>", 4103, "XML."),
         ("Servicios", "Servicios & m\u{e1}s", 4103, "XML."),
         ("Servicios", "&entidad;", 4103, "XML."),

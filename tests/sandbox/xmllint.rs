@@ -27,9 +27,13 @@ fn schemas() -> Option<&'static Path> {
 /// Asserts that an envelope is valid against AEAT's schemas.
 pub(crate) fn assert_valid(envelope: &str) {
     let Some(schemas) = schemas() else { return };
+    validate(&schemas.join("soap-envelope-check.xsd"), schemas, envelope);
+}
+
+fn validate(schema: &Path, schemas: &Path, document: &str) {
     let mut child = Command::new("xmllint")
         .args(["--nonet", "--noout", "--schema"])
-        .arg(schemas.join("soap-envelope-check.xsd"))
+        .arg(schema)
         .arg("-")
         .env("XML_CATALOG_FILES", schemas.join("catalog.xml"))
         .stdin(Stdio::piped())
@@ -37,13 +41,21 @@ pub(crate) fn assert_valid(envelope: &str) {
         .stderr(Stdio::piped())
         .spawn()
         .expect("xmllint is installed");
-    child.stdin.take().unwrap().write_all(envelope.as_bytes()).unwrap();
+    child.stdin.take().unwrap().write_all(document.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}\n{envelope}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}\n{document}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// AEAT's example of a signed-off record, wrapped in an envelope, if this checkout has it.
 pub(crate) fn official_example() -> Option<String> {
     let path = schemas()?.join("../examples/derived/alta-request.soap.xml");
     Some(std::fs::read_to_string(path).unwrap())
+}
+
+/// Asserts that the body of an envelope is valid against AEAT's schema of NIF checks.
+pub(crate) fn assert_valid_nif_check(envelope: &str) {
+    let Some(schemas) = schemas() else { return };
+    let body =
+        envelope.split_once("<env:Body Id=\"Body\">").and_then(|(_, rest)| rest.split_once("</env:Body>"));
+    validate(&schemas.join("../vnif/VNifV2Sal.xsd"), schemas, body.unwrap().0);
 }

@@ -19,7 +19,7 @@ use tokio::{
 };
 use verifactu_core::{
     authority::{
-        Authority,
+        Authority, CircuitAuthority,
         https::{Hosts, HttpsAuthority, SetupError, Trust},
     },
     certificate::{CertificateError, Identity, Wanted, open},
@@ -29,7 +29,7 @@ use verifactu_core::{
         sqlite::{SqliteLedger, SqliteOptions},
     },
     qr::CheckService,
-    queue::{MemoryQueue, Queue},
+    queue::{MemoryQueue, Queue, RedisOptions, RedisQueue, RedisSetupError},
     types::{Clock, Ids},
 };
 
@@ -37,7 +37,7 @@ use crate::{
     accounts::{Keys, SecretsError},
     api::Service,
     clock::{SystemClock, UuidV7Ids},
-    config::{AuthorityConfig, Config, DevelopmentIdentity},
+    config::{AuthorityConfig, Config, DevelopmentIdentity, QueueConfig, Role},
     http::{ListenError, Listener},
     presenters::{AccountPresenters, OpenError},
 };
@@ -120,7 +120,10 @@ impl Builder {
         let Self { config, store, queue, authority, clock, ids } = self;
         let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
         let ids = ids.unwrap_or_else(|| Arc::new(UuidV7Ids));
-        let queue = queue.unwrap_or_else(|| Arc::new(MemoryQueue::default()));
+        let queue = match queue {
+            Some(queue) => queue,
+            None => configured_queue(&config, &*ids)?,
+        };
         prepare_directory(&config.data_dir)?;
         let keys = Keys::prepare(&config.secrets, &config.data_dir)?;
         let (ledger, accounts) = match store {
@@ -129,7 +132,7 @@ impl Builder {
         };
         let authority = match authority {
             Some(authority) => authority,
-            None => https_authority(&config)?,
+            None => Arc::new(CircuitAuthority::new(https_authority(&config)?, clock.clone())),
         };
         let development = match &config.certificates.development {
             Some(identity) => Some(development_identity(identity, &*clock)?),
@@ -164,6 +167,7 @@ impl Builder {
             keys,
             views: Service::views(check_service(&config.authority, config.environment), max_attempts),
             environment: config.environment,
+            role: config.role,
             limits: config.limits,
             certificate_required: config.certificates.required,
             demoted_rules: config.demoted_rules,
@@ -171,7 +175,12 @@ impl Builder {
             stopping: AtomicBool::new(false),
         });
         let (stop, stopped) = watch::channel(false);
-        let worker = tokio::spawn(Worker::new(engine).run(config.workers, stopped.clone()));
+        let worker = match config.role {
+            Role::Api => tokio::spawn(async {}),
+            Role::All | Role::Worker => {
+                tokio::spawn(Worker::new(engine).run(config.workers, stopped.clone()))
+            }
+        };
         let front = tokio::spawn(listener.serve(service.clone(), stopped, config.stop_within));
         tracing::info!(%address, environment = %config.environment, "the service listens");
         let (within, delay) = (config.stop_within, config.stop_delay);
@@ -259,10 +268,13 @@ pub enum StartError {
     /// The ledger cannot be opened.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// The queue cannot be opened.
+    #[error("the queue")]
+    Queue(#[from] RedisSetupError),
     /// The transport to the authority cannot be set up.
     #[error("the authority")]
     Authority(#[from] SetupError),
-    /// The file with the authority's roots cannot be read.
+    /// The file with the roots of the authority or of the queue cannot be read.
     #[error("{}: cannot be read", file.display())]
     Roots {
         /// The file.
@@ -317,6 +329,23 @@ async fn embedded_store(config: &Config) -> Result<(Arc<dyn Ledger>, Arc<dyn Acc
     Ok((ledger.clone(), ledger))
 }
 
+/// A queue out of reach keeps nobody from starting; `/ready` tells of it.
+fn configured_queue(config: &Config, ids: &dyn Ids) -> Result<Arc<dyn Queue>, StartError> {
+    let QueueConfig::Redis { address, ca, name } = &config.queue else {
+        return Ok(Arc::new(MemoryQueue::default()));
+    };
+    let options = RedisOptions {
+        name: name.clone().unwrap_or_else(|| config.environment.as_str().to_owned()),
+        worker: ids.next(),
+        roots: ca.as_deref().map(read_roots).transpose()?,
+    };
+    Ok(Arc::new(RedisQueue::open(address.expose(), options)?))
+}
+
+fn read_roots(file: &Path) -> Result<Vec<u8>, StartError> {
+    std::fs::read(file).map_err(|source| StartError::Roots { file: file.to_owned(), source })
+}
+
 fn https_authority(config: &Config) -> Result<Arc<dyn Authority>, StartError> {
     let AuthorityConfig { url, ca, limits, .. } = &config.authority;
     let hosts = match url {
@@ -325,9 +354,7 @@ fn https_authority(config: &Config) -> Result<Arc<dyn Authority>, StartError> {
     };
     let trust = match ca {
         None => Trust::System,
-        Some(file) => Trust::Only(
-            std::fs::read(file).map_err(|source| StartError::Roots { file: file.clone(), source })?,
-        ),
+        Some(file) => Trust::Only(read_roots(file)?),
     };
     Ok(Arc::new(HttpsAuthority::new(hosts, &trust, *limits)?))
 }

@@ -6,6 +6,7 @@
 //! path. Everything else is plain serde.
 
 mod account;
+mod batch;
 mod cancel;
 mod envelope;
 mod error;
@@ -13,6 +14,7 @@ mod fingerprint;
 mod job;
 mod json;
 mod judge;
+mod list;
 mod names;
 mod object;
 mod parts;
@@ -21,6 +23,7 @@ mod send;
 mod time;
 
 pub use account::*;
+pub use batch::{Batch, BatchCounts, BatchEntry, BatchOutcome, BatchTaken, Preview};
 pub use cancel::CancelRequest;
 pub use envelope::Envelope;
 pub use error::{Detail, Details, ErrorBody, ErrorCode, UnknownErrorCode};
@@ -30,6 +33,10 @@ pub use job::{
     JobType, LastErrorDetail, QrInfo, RecordState, Warning,
 };
 pub use json::{Json, JsonError, JsonProblem, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES};
+pub use list::{
+    AttemptOutcome, ExportedRecord, InvoiceRecord, InvoiceRecords, JobAttempt, JobAttempts, Jobs, Paging,
+    RecordType,
+};
 pub use names::{rest_name, rest_path};
 pub use parts::SystemClaim;
 pub use request::{

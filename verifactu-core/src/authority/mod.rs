@@ -4,11 +4,13 @@
 //! not processed; one without an answer may have been, and is *in doubt*; an answer is turned into
 //! an [`Outcome`] by [`outcome`], which never touches the network.
 
+mod circuit;
 pub mod codes;
 #[cfg(feature = "https")]
 pub mod https;
 pub mod outcome;
 
+pub use circuit::CircuitAuthority;
 pub use outcome::Outcome;
 
 use std::{sync::Arc, time::Duration};
@@ -24,6 +26,12 @@ pub trait Authority: Send + Sync {
     /// [`Exchange`]. An implementation never sends a message twice, and classifies in doubt: what
     /// may have left is [`Exchange::NoAnswer`].
     async fn exchange(&self, request: Request) -> Exchange;
+
+    /// Names the host that a request would go to, so that what is learnt of a host is kept per host.
+    /// An authority that has but one need not say.
+    fn host(&self, _request: &Request) -> String {
+        String::new()
+    }
 }
 
 /// A message to the authority.
@@ -139,6 +147,9 @@ pub enum NotReached {
         /// What rustls says about it.
         detail: String,
     },
+    /// Not tried, because the last connections to the host failed.
+    #[error("the host was out of reach for the last messages, and is not tried for a while")]
+    CircuitOpen,
     /// The certificate and key cannot be used for TLS.
     #[error("the certificate cannot be used: {detail}")]
     Identity {

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::watch;
 
 use crate::{
     chain::{self, PlaceClaim, Stamp},
     job::JobKind,
-    ledger::{Append, Appended, ChainSelector, Idempotency, Installation, Place, Quota, Refusal, Sealed},
+    ledger::{
+        Append, Appended, ChainSelector, Idempotency, Installation, Place, Quota, Refusal, Sealed, Sealer,
+    },
     record::{ComputerSystem, Identification, Link, Predecessor, RecordKind, Statement},
     types::{Clock, GenerationTime, JobId, RecordId, RequestId, TenantId, Text},
     xml,
@@ -48,10 +51,55 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Ledger`]. A queue that is out of reach delays the record and is no error.
     pub async fn accept(&self, submit: Submit) -> Result<Appended, EngineError> {
-        let now = self.parts.clock.now();
         let record = RecordId(self.parts.ids.next());
-        let template = submit.system.clone().unwrap_or_else(|| self.settings.system.clone());
-        let append = Append {
+        let seal = self.sealer(submit.clone(), record);
+        let appended = self.parts.ledger.append(self.request(&submit, record, Box::new(seal))).await?;
+        if let Appended::New { submission, due: Some(due) } = &appended
+            && let Err(error) = self.parts.queue.schedule(submission.record.chain, *due).await
+        {
+            tracing::warn!(%error, chain = %submission.record.chain, "queue out of reach; the next sweep finds the chain");
+        }
+        Ok(appended)
+    }
+
+    /// The record that [`accept`](Self::accept) would append, sealed for its place, without a trace of
+    /// it; else why there would be none. Its idempotency key should be one that nobody uses.
+    ///
+    /// # Errors
+    /// [`EngineError::Ledger`].
+    pub async fn preview(&self, submit: Submit) -> Result<Result<Sealed, Appended>, EngineError> {
+        let record = RecordId(self.parts.ids.next());
+        let seal = self.sealer(submit.clone(), record);
+        let (show, mut shown) = watch::channel(None);
+        let refuse = move |place: &Place| {
+            show.send_replace(Some(seal(place)?));
+            Err(Box::new(Refusal::Previewed))
+        };
+        let appended = self.parts.ledger.append(self.request(&submit, record, Box::new(refuse))).await?;
+        let sealed = shown.borrow_and_update().clone();
+        Ok(match (&appended, sealed) {
+            (Appended::Refused(refusal), Some(sealed)) if **refusal == Refusal::Previewed => Ok(sealed),
+            _ => Err(appended),
+        })
+    }
+
+    fn sealer(
+        &self,
+        submit: Submit,
+        record: RecordId,
+    ) -> impl Fn(&Place) -> Result<Sealed, Box<Refusal>> + Send + Sync + 'static {
+        let template = self.template(&submit).clone();
+        let clock = self.parts.clock.clone();
+        move |place| seal(&submit, &template, record, place, &*clock)
+    }
+
+    fn template<'a>(&'a self, submit: &'a Submit) -> &'a ComputerSystem {
+        submit.system.as_ref().unwrap_or(&self.settings.system)
+    }
+
+    fn request(&self, submit: &Submit, record: RecordId, seal: Sealer) -> Append {
+        let template = self.template(submit);
+        Append {
             kind: match submit.statement.kind() {
                 RecordKind::Invoice => JobKind::Send,
                 RecordKind::Cancellation => JobKind::Cancel,
@@ -60,7 +108,7 @@ impl Engine {
             chain: ChainSelector {
                 tenant: submit.tenant.clone(),
                 issuer: submit.statement.invoice_id().issuer,
-                producer: producer_id(&template),
+                producer: producer_id(template),
                 system: template.id,
                 installation: match &submit.system {
                     Some(system) => Installation::Named(system.installation.clone()),
@@ -73,19 +121,9 @@ impl Engine {
             job: JobId(self.parts.ids.next()),
             record,
             request: submit.request,
-            at: now,
-            seal: {
-                let clock = self.parts.clock.clone();
-                Box::new(move |place| seal(&submit, &template, record, place, &*clock))
-            },
-        };
-        let appended = self.parts.ledger.append(append).await?;
-        if let Appended::New { submission, due: Some(due) } = &appended
-            && let Err(error) = self.parts.queue.schedule(submission.record.chain, *due).await
-        {
-            tracing::warn!(%error, chain = %submission.record.chain, "queue out of reach; the next sweep finds the chain");
+            at: self.parts.clock.now(),
+            seal,
         }
-        Ok(appended)
     }
 
     /// A text for `NumeroInstalacion` that is never used twice (FAQ 4).

@@ -1,7 +1,9 @@
 //! Composing: which of the waiting records make the next message, and its bytes.
 //!
 //! A message is the longest run of the candidates, in order, with one issuer name and one age class,
-//! and with each invoice once, so that every line of the answer is unmistakable.
+//! and with each invoice once, so that every line of the answer is unmistakable. While a record is
+//! searched for that makes the authority refuse whole messages, a message carries the left half of the
+//! suspects; once found, that record travels alone.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -10,7 +12,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    ledger::{SlotKind, Submission},
+    ledger::{SlotKind, Submission, Suspects},
     signature::SigningError,
     types::{MessageId, RecordId},
     xml::envelope::{self, Header, SpanishParty},
@@ -37,22 +39,37 @@ pub(super) struct Message {
 
 impl Engine {
     /// Cuts the candidates down to one message.
-    pub(super) fn draft(&self, candidates: Vec<Submission>, slot: SlotKind, now: Timestamp) -> Draft {
+    pub(super) fn draft(
+        &self,
+        candidates: Vec<Submission>,
+        slot: SlotKind,
+        suspects: Option<Suspects>,
+        now: Timestamp,
+    ) -> Draft {
         let late = |item: &Submission| {
             let generated = item.record.generated_at.instant();
             now > generated.saturating_add(self.settings.late_after).unwrap_or(Timestamp::MAX)
+        };
+        let alone = |item: &Submission| item.job.progress.alone;
+        let limit = match suspects.filter(|suspects| suspects.slot == slot) {
+            _ if candidates.first().is_some_and(alone) => 1,
+            Some(suspects) => suspects.records.div_ceil(2).min(self.settings.max_records),
+            None => self.settings.max_records,
         };
         let incident = candidates.first().is_some_and(late);
         let issuer_name = candidates.first().map(|item| item.record.issuer_name.clone());
         let mut seen = HashSet::new();
         let items = candidates
             .into_iter()
+            .enumerate()
+            .filter(|(place, item)| *place == 0 || !alone(item))
+            .map(|(_, item)| item)
             .take_while(|item| {
                 Some(&item.record.issuer_name) == issuer_name.as_ref()
                     && late(item) == incident
                     && seen.insert(item.record.invoice.clone())
             })
-            .take(self.settings.max_records as usize)
+            .take(limit as usize)
             .collect();
         Draft { items, slot, incident }
     }

@@ -1,8 +1,8 @@
 //! The flags of records that follow others of the same invoice (Val, annex 6).
 //!
 //! The flags must say what the authority will hold when the record arrives. Accepted, pending and
-//! doubtful records count as held, refused ones do not; an invoice the ledger does not know is held
-//! unless the caller says otherwise.
+//! doubtful records count as held; refused ones, and those that came to nothing, do not; an invoice
+//! that the ledger does not know is held unless the caller says otherwise.
 
 use crate::{
     ledger::{PriorRecord, Refusal},
@@ -42,9 +42,7 @@ pub(super) fn complete_cancellation(
         Known::NotHeld => true,
         Known::Held { .. } => false,
     };
-    let rejected = history.iter().any(|prior| {
-        prior.kind == RecordKind::Cancellation && prior.standing == crate::job::Standing::Rejected
-    });
+    let rejected = history.iter().any(|prior| prior.kind == RecordKind::Cancellation && prior.rejected);
     if cancellation.without_prior_record.is_some_and(|given| given != not_held) {
         let expected = if not_held { PriorRejection::NotHeld } else { PriorRejection::No };
         return Err(Box::new(Refusal::CorrectionConflict { expected }));
@@ -70,10 +68,10 @@ impl Known {
         if history.is_empty() {
             return Self::Nothing;
         }
-        if !history.iter().any(|prior| prior.standing.counts_as_held()) {
+        if !history.iter().any(|prior| prior.held) {
             return Self::NotHeld;
         }
         let last = history.iter().rev().find(|prior| prior.kind == kind);
-        Self::Held { last_rejected: last.is_some_and(|prior| !prior.standing.counts_as_held()) }
+        Self::Held { last_rejected: last.is_some_and(|prior| prior.rejected && !prior.held) }
     }
 }

@@ -9,20 +9,29 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 
 use crate::{
-    authority::{Exchange, Request, Service, outcome},
+    authority::{Exchange, Outcome, Request, Service, outcome},
     job::{Event, FailureClass, FailureSource, Progress},
     ledger::{
-        Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
-        OpenMessage, Selection, Settlement, SlotKind, Submission,
+        Attempt, AttemptOutcome, ChainState, Claim, FULL_MESSAGE, Fenced, Hold, HoldReason, JobUpdate, Lease,
+        NewMessage, OpenMessage, Selection, Settlement, SlotKind, Submission,
     },
     types::{ChainId, MessageId, RecordId},
 };
 
 use super::{
     Engine, EngineError, Presentation,
-    compose::{Draft, Message},
+    compose::{ComposeError, Draft, Message},
+    reconcile::{self, Looked},
     settle::{self, Moment, Verdict},
 };
+
+/// What became of a slot.
+enum Slot {
+    /// It was used, or there was no use for it.
+    Used,
+    /// It is open before its time, and too little is there to fill a message. It opens at this time.
+    Early(Timestamp),
+}
 
 /// Whether to go on with a chain.
 pub(super) enum Step<T> {
@@ -48,13 +57,19 @@ impl Engine {
     /// [`EngineError`] when ledger or certificate store fail; the chain stays due.
     pub async fn dispatch(&self, chain: ChainId) -> Result<Option<Timestamp>, EngineError> {
         let Some(claim) = self.parts.ledger.claim(chain).await? else { return Ok(None) };
-        if let Step::Stale = self.slot(claim).await? {
-            tracing::info!(%chain, "another worker has claimed the chain");
-        }
-        Ok(self.parts.ledger.due(chain).await?)
+        let slot = match self.slot(claim).await? {
+            Step::On(Slot::Used) => None,
+            Step::On(Slot::Early(opens)) => Some(opens),
+            Step::Stale => {
+                tracing::info!(%chain, "another worker has claimed the chain");
+                None
+            }
+        };
+        let due = self.parts.ledger.due(chain).await?;
+        Ok(due.map(|due| slot.map_or(due, |opens| due.max(opens))))
     }
 
-    async fn slot(&self, claim: Claim) -> Result<Step<()>, EngineError> {
+    async fn slot(&self, claim: Claim) -> Result<Step<Slot>, EngineError> {
         let Claim { lease, mut state, open } = claim;
         for message in open {
             state = on_or_stop!(self.doubt_after_crash(lease, state, message).await?);
@@ -65,18 +80,38 @@ impl Engine {
             None => false,
         };
         if state.hold.is_some() || !slot_open {
-            return Ok(Step::On(()));
+            return Ok(Step::On(Slot::Used));
         }
-        let key = &state.key;
-        let Some(presentation) = self.parts.presenters.presentation(&key.tenant, &key.issuer).await? else {
+        if let Some(hold) = self.suspension(&state).await? {
+            return self.hold_back(lease, state, hold, FailureClass::Suspended).await;
+        }
+        let Some(presentation) = self.presentation(&state).await? else {
             return self.hold_without_certificate(lease, state, now).await;
         };
-        let doubtful = self.parts.ledger.work(lease, Selection::Doubtful { due: now }).await?;
-        let again = on_or_stop!(self.look_into(lease, &mut state, doubtful, &presentation).await?);
-        match on_or_stop!(self.next_draft(lease, &state, again).await?) {
-            Some(draft) => self.send(lease, state, draft, &presentation).await,
-            None => Ok(Step::On(())),
+        // A slot that opens early is for as many records as fill a message, and for nothing else.
+        let early = state.next_slot_at.filter(|slot| *slot > now);
+        let doubtful = match early {
+            Some(_) => Vec::new(),
+            None => self.parts.ledger.work(lease, Selection::Doubtful { due: now }).await?,
+        };
+        let again = match on_or_stop!(self.look_into(lease, &mut state, doubtful, &presentation).await?) {
+            Looked::At(again) => again,
+            Looked::OutOfReach => return Ok(Step::On(Slot::Used)),
+            Looked::ShutOut(hold, class) => return self.hold_back(lease, state, hold, class).await,
+        };
+        let draft = on_or_stop!(self.next_draft(lease, &mut state, again).await?);
+        match (draft, early) {
+            (Some(draft), Some(opens)) if draft.items.len() < FULL_MESSAGE as usize => {
+                Ok(Step::On(Slot::Early(opens)))
+            }
+            (Some(draft), _) => self.send(lease, state, draft, presentation).await,
+            (None, Some(opens)) => Ok(Step::On(Slot::Early(opens))),
+            (None, None) => Ok(Step::On(Slot::Used)),
         }
+    }
+
+    async fn presentation(&self, state: &ChainState) -> Result<Option<Arc<Presentation>>, EngineError> {
+        Ok(self.parts.presenters.presentation(&state.key.tenant, &state.key.issuer).await?)
     }
 
     /// Nobody knows whether the message got through before the process that sent it stopped. The pace
@@ -117,13 +152,55 @@ impl Engine {
     async fn hold_without_certificate(
         &self,
         lease: Lease,
-        mut state: ChainState,
+        state: ChainState,
         now: Timestamp,
-    ) -> Result<Step<()>, EngineError> {
+    ) -> Result<Step<Slot>, EngineError> {
         let description = "the account has no valid certificate; upload one and the chain goes on".to_owned();
-        let failure =
-            settle::failure(FailureSource::Internal, FailureClass::AccessRefused, None, &description, now);
-        state.hold = Some(Hold { reason: HoldReason::Certificate, description, since: now });
+        let hold = Hold { reason: HoldReason::Certificate, description, since: now };
+        let held = self.hold_back(lease, state.clone(), hold, FailureClass::AccessRefused).await?;
+        self.release_if_replaced(&state, None).await?;
+        Ok(held)
+    }
+
+    /// A certificate that was uploaded while the chain was not held yet released nothing: the chain is
+    /// released here if another certificate is in force than the one that led to the hold.
+    async fn release_if_replaced(
+        &self,
+        state: &ChainState,
+        used: Option<&Presentation>,
+    ) -> Result<(), EngineError> {
+        let current = self.presentation(state).await?;
+        let identity = |presentation: &Presentation| presentation.identity.id();
+        let Some(current) = current else { return Ok(()) };
+        if used.map(identity) != Some(identity(&current)) {
+            for chain in self.parts.ledger.release(&state.key.tenant, HoldReason::Certificate).await? {
+                self.parts.queue.schedule(chain, self.parts.clock.now()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a chain that has sent nothing yet must not begin: the authority has suspended the presenter
+    /// of the account, which the account's other chains know.
+    async fn suspension(&self, state: &ChainState) -> Result<Option<Hold>, EngineError> {
+        if state.next_slot_at.is_some() {
+            return Ok(None);
+        }
+        let chains = self.parts.ledger.chains(&state.key.tenant).await?;
+        Ok(chains.into_iter().filter_map(|chain| chain.hold).find(|hold| hold.reason == HoldReason::Operator))
+    }
+
+    /// Holds the chain before anything is sent, and says why on the jobs that wait.
+    async fn hold_back(
+        &self,
+        lease: Lease,
+        mut state: ChainState,
+        hold: Hold,
+        class: FailureClass,
+    ) -> Result<Step<Slot>, EngineError> {
+        let now = self.parts.clock.now();
+        let failure = settle::failure(FailureSource::Internal, class, None, &hold.description, now);
+        state.hold = Some(hold);
         let limit = self.settings.max_records;
         let mut updates = Vec::new();
         for selection in [Selection::First { limit }, Selection::Retry { due: now, limit }] {
@@ -133,46 +210,50 @@ impl Engine {
             }
         }
         let settlement = Settlement { updates, ..settlement(&state, now) };
-        Ok(match self.settle(lease, state, settlement).await? {
-            Step::On(_) => Step::On(()),
-            Step::Stale => Step::Stale,
-        })
+        on_or_stop!(self.settle(lease, state, settlement).await?);
+        Ok(Step::On(Slot::Used))
     }
 
-    /// What the slot is used for: records that were in doubt, else the first-time run, else due
-    /// retries. Retries and first-time records take turns when both wait.
+    /// What the slot is used for: the first-time run, or what has been sent before, which are due
+    /// retries and the given doubts. The two take turns when both wait, but a search among the one kind
+    /// is ended before the other has its turn. A slot that a full message opened early is its alone.
     async fn next_draft(
         &self,
         lease: Lease,
-        state: &ChainState,
-        again: Vec<Submission>,
+        state: &mut ChainState,
+        doubtful: Vec<Submission>,
     ) -> Result<Step<Option<Draft>>, EngineError> {
         let now = self.parts.clock.now();
-        if !again.is_empty() {
-            return Ok(Step::On(Some(self.draft(again, SlotKind::Retry, now))));
-        }
-        let limit = self.settings.max_records;
-        let first = Selection::First { limit };
-        let retry = Selection::Retry { due: now, limit };
-        let order = match state.last_slot {
-            Some(SlotKind::First) => [(SlotKind::Retry, retry), (SlotKind::First, first)],
-            _ => [(SlotKind::First, first), (SlotKind::Retry, retry)],
+        let early = state.next_slot_at.is_some_and(|slot| slot > now);
+        let order = match (state.suspects.map(|suspects| suspects.slot), state.last_slot) {
+            _ if early => &[SlotKind::First][..],
+            (Some(SlotKind::Retry), _) | (None, Some(SlotKind::First)) => &[SlotKind::Retry, SlotKind::First],
+            _ => &[SlotKind::First, SlotKind::Retry],
         };
-        for (kind, selection) in order {
-            let mut candidates = self.parts.ledger.work(lease, selection).await?;
-            if kind == SlotKind::Retry {
-                candidates = on_or_stop!(self.defer_overtaken(lease, state, candidates).await?);
-            }
+        let limit = self.settings.max_records;
+        let mut doubtful = Some(doubtful);
+        for kind in order.iter().copied() {
+            let candidates = match kind {
+                SlotKind::First => self.parts.ledger.work(lease, Selection::First { limit }).await?,
+                SlotKind::Retry => {
+                    let mut due = self.parts.ledger.work(lease, Selection::Retry { due: now, limit }).await?;
+                    due.extend(doubtful.take().into_iter().flatten());
+                    due.sort_by_key(|item| item.record.position);
+                    on_or_stop!(self.yield_to_later(lease, state, due).await?)
+                }
+            };
             if !candidates.is_empty() {
-                return Ok(Step::On(Some(self.draft(candidates, kind, now))));
+                return Ok(Step::On(Some(self.draft(candidates, kind, state.suspects, now))));
             }
+            // What was searched through is gone: overtaken, or in another message by now.
+            state.suspects = state.suspects.filter(|suspects| suspects.slot != kind);
         }
         Ok(Step::On(None))
     }
 
-    /// Puts off retries of records that a later record of the same invoice is about to overtake, and
-    /// returns the others.
-    async fn defer_overtaken(
+    /// Returns the records that may be sent again. One whose invoice has a later record that was sent,
+    /// on whatever chain, never is; one whose later record waits is put off.
+    async fn yield_to_later(
         &self,
         lease: Lease,
         state: &ChainState,
@@ -183,24 +264,23 @@ impl Engine {
         let mut updates = Vec::new();
         for item in candidates {
             let history = self.parts.ledger.history(&state.key.tenant, &item.record.invoice).await?;
-            let waits = history.iter().any(|known| {
-                known.record.position > item.record.position && !known.job.progress.state.is_final()
-            });
-            if waits {
-                let progress = self.apply(&item.job.progress, Event::Deferred, now);
-                updates.push(JobUpdate { job: item.job.id, progress, attempt: None, answer_line: None });
-            } else {
-                kept.push(item);
-            }
+            let later = reconcile::after(&history, &item);
+            let event = match later.iter().find(|known| reconcile::was_sent(known)) {
+                Some(by) => Event::Superseded(settle::superseded(by.job.id, now)),
+                None if later.iter().any(|known| !known.job.progress.state.is_final()) => Event::Deferred,
+                None => {
+                    kept.push(item);
+                    continue;
+                }
+            };
+            let progress = self.apply(&item.job.progress, event, now);
+            updates.push(JobUpdate { job: item.job.id, progress, attempt: None, answer_line: None });
         }
-        if updates.is_empty() {
-            return Ok(Step::On(kept));
+        if !updates.is_empty() {
+            let settlement = Settlement { updates, ..settlement(state, now) };
+            on_or_stop!(self.settle(lease, state.clone(), settlement).await?);
         }
-        let settlement = Settlement { updates, ..settlement(state, now) };
-        Ok(match self.settle(lease, state.clone(), settlement).await? {
-            Step::On(_) => Step::On(kept),
-            Step::Stale => Step::Stale,
-        })
+        Ok(Step::On(kept))
     }
 
     /// Writes a message down, sends it, and settles its records.
@@ -209,11 +289,12 @@ impl Engine {
         lease: Lease,
         mut state: ChainState,
         draft: Draft,
-        presentation: &Arc<Presentation>,
-    ) -> Result<Step<()>, EngineError> {
+        presentation: Arc<Presentation>,
+    ) -> Result<Step<Slot>, EngineError> {
         let began = self.parts.clock.now();
-        let message = match self.compose(draft, presentation, began).await {
+        let message = match self.compose(draft, &presentation, began).await {
             Ok(message) => message,
+            Err(ComposeError::Aborted) => return Err(EngineError::Aborted),
             Err(error) => {
                 // A record that cannot be signed now can be once the certificate is another one.
                 tracing::error!(%error, chain = %lease.chain, "no message could be made");
@@ -223,15 +304,11 @@ impl Engine {
                     since: began,
                 });
                 let settlement = settlement(&state, began);
-                return Ok(match self.settle(lease, state, settlement).await? {
-                    Step::On(_) => Step::On(()),
-                    Step::Stale => Step::Stale,
-                });
+                on_or_stop!(self.settle(lease, state, settlement).await?);
+                return Ok(Step::On(Slot::Used));
             }
         };
-        if let Step::Stale = self.write_down(lease, &message, began).await? {
-            return Ok(Step::Stale);
-        }
+        on_or_stop!(self.write_down(lease, &message, began).await?);
         let request = Request {
             service: Service::Registration,
             identity: presentation.identity.clone(),
@@ -248,12 +325,18 @@ impl Engine {
             next_slot_at: now + self.wait_of(&state),
             unreachable_count: state.unreachable_count,
         };
-        let verdicts =
-            settle::verdicts(&message.draft.items, &outcome::registration(&exchange), body.as_ref(), moment);
+        let outcome = outcome::registration(&exchange);
+        let verdicts = settle::verdicts(&message.draft.items, &outcome, body.as_ref(), moment);
         state.wait_seconds = verdicts.wait.or(state.wait_seconds);
         state.next_slot_at = Some(now + self.wait_of(&state));
         state.unreachable_count = if verdicts.unreachable { state.unreachable_count + 1 } else { 0 };
+        let sent = u32::try_from(message.draft.items.len()).unwrap_or(u32::MAX);
+        state.suspects = settle::suspects_after(state.suspects, message.draft.slot, sent, &outcome);
         state.hold = verdicts.hold;
+        if let (Outcome::Suspended(_), Some(hold)) = (&outcome, &state.hold) {
+            // The authority has shut out the presenter, not this chain.
+            self.parts.ledger.hold(&state.key.tenant, hold).await?;
+        }
         let updates = message
             .draft
             .items
@@ -267,10 +350,11 @@ impl Engine {
             .collect();
         let settlement =
             Settlement { message: Some(message.id), answer: body, updates, ..settlement(&state, now) };
-        Ok(match self.settle(lease, state, settlement).await? {
-            Step::On(_) => Step::On(()),
-            Step::Stale => Step::Stale,
-        })
+        let state = on_or_stop!(self.settle(lease, state, settlement).await?);
+        if state.hold.as_ref().is_some_and(|hold| hold.reason == HoldReason::Certificate) {
+            self.release_if_replaced(&state, Some(&presentation)).await?;
+        }
+        Ok(Step::On(Slot::Used))
     }
 
     async fn write_down(
@@ -292,20 +376,9 @@ impl Engine {
             })
             .collect();
         for overtaken in self.parts.ledger.overtaken(lease, &ids).await? {
-            let by = message
-                .draft
-                .items
-                .iter()
-                .find(|item| item.record.invoice == overtaken.record.invoice)
-                .map(|item| item.job.id);
-            let mut failure = settle::failure(
-                FailureSource::Internal,
-                FailureClass::Superseded,
-                None,
-                "a later record of the same invoice was sent",
-                at,
-            );
-            failure.superseded_by = by;
+            let same = |item: &&Submission| item.record.invoice == overtaken.record.invoice;
+            let Some(by) = message.draft.items.iter().find(same) else { continue };
+            let failure = settle::superseded(by.job.id, at);
             updates.push(JobUpdate {
                 job: overtaken.job.id,
                 progress: self.apply(&overtaken.job.progress, Event::Superseded(failure), at),
@@ -323,21 +396,40 @@ impl Engine {
             updates,
         };
         Ok(match self.parts.ledger.open_message(lease, new).await? {
-            Fenced::Done => Step::On(()),
+            Fenced::Done => {
+                self.changes.send_replace(());
+                Step::On(())
+            }
             Fenced::Stale => Step::Stale,
         })
     }
 
+    /// Writes a settlement down. What it says was learnt from the authority and cannot be learnt again,
+    /// so a store that is out of order is tried again for as long as a lease lasts.
     pub(super) async fn settle(
         &self,
         lease: Lease,
         state: ChainState,
         settlement: Settlement,
     ) -> Result<Step<ChainState>, EngineError> {
-        Ok(match self.parts.ledger.settle(lease, settlement).await? {
-            Fenced::Done => Step::On(state),
-            Fenced::Stale => Step::Stale,
-        })
+        let mut wait = Duration::from_millis(50);
+        let mut waited = Duration::ZERO;
+        loop {
+            match self.parts.ledger.settle(lease, settlement.clone()).await {
+                Ok(Fenced::Done) => {
+                    self.changes.send_replace(());
+                    return Ok(Step::On(state));
+                }
+                Ok(Fenced::Stale) => return Ok(Step::Stale),
+                Err(error) if error.may_pass() && waited < self.settings.lease => {
+                    tracing::warn!(%error, chain = %lease.chain, "an outcome could not be written down; trying again");
+                    tokio::time::sleep(wait).await;
+                    waited += wait;
+                    wait = (wait * 2).min(Duration::from_secs(5));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// The job's update for a verdict on its record.
@@ -387,6 +479,7 @@ pub(super) fn settlement(state: &ChainState, at: Timestamp) -> Settlement {
         next_slot_at: state.next_slot_at,
         wait_seconds: state.wait_seconds,
         unreachable_count: state.unreachable_count,
+        suspects: state.suspects,
         hold: state.hold.clone(),
     }
 }

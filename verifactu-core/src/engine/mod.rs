@@ -20,6 +20,8 @@ pub use worker::Worker;
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::sync::watch;
+
 use crate::{
     authority::Authority,
     job::RetryPolicy,
@@ -86,19 +88,27 @@ impl Settings {
 pub struct Engine {
     parts: Parts,
     settings: Arc<Settings>,
+    changes: Arc<watch::Sender<()>>,
 }
 
 impl Engine {
     /// An engine out of its parts.
     #[must_use]
     pub fn new(parts: Parts, settings: Settings) -> Self {
-        Self { parts, settings: Arc::new(settings) }
+        Self { parts, settings: Arc::new(settings), changes: Arc::new(watch::Sender::new(())) }
     }
 
     /// The ledger it works on.
     #[must_use]
     pub fn ledger(&self) -> &Arc<dyn Ledger> {
         &self.parts.ledger
+    }
+
+    /// Changes whenever this engine or a clone of it has written what became of some jobs. Other
+    /// engines on the same ledger do not show here.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// How it behaves.
@@ -121,4 +131,7 @@ pub enum EngineError {
     /// The presenter could not be found out.
     #[error(transparent)]
     Presenter(#[from] PresenterError),
+    /// The task that made a message was stopped.
+    #[error("the message could not be made in time")]
+    Aborted,
 }

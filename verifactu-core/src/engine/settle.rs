@@ -11,13 +11,14 @@ use crate::{
         outcome::{AccessRefused, Refusal},
     },
     job::{AuthorityAnswer, Csv, Event, Failure, FailureClass, FailureSource, RecordOutcome, Standing},
-    ledger::{AttemptOutcome, Hold, HoldReason, Submission},
+    ledger::{AttemptOutcome, Hold, HoldReason, SlotKind, Submission, Suspects},
     record::RecordKind,
+    types::JobId,
     xml::answer::{AnswerLine, RegistrationAnswer},
 };
 
 /// Code of a refusal because the authority holds a record under the invoice's key already.
-const DUPLICATE: i64 = 3000;
+pub(super) const DUPLICATE: i64 = 3000;
 
 /// What one record comes to.
 pub(super) struct Verdict {
@@ -84,7 +85,7 @@ pub(super) fn verdicts(
     match outcome {
         Outcome::Processed(answer) => processed(items, answer, body, moment),
         Outcome::HeaderFault(refusal) => all(&|| refused(FailureClass::HeaderRefused, refusal)),
-        Outcome::ContentFault(refusal) => all(&|| refused(FailureClass::ContentRefused, refusal)),
+        Outcome::ContentFault(refusal) => content_refused(items, refusal, moment),
         Outcome::ServerFault(refusal) => all(&|| refused(FailureClass::AuthorityError, refusal)),
         Outcome::AccessRefused(refused) => {
             let (code, text) = access_text(refused);
@@ -104,29 +105,62 @@ pub(super) fn verdicts(
         Outcome::NotReached(NotReached::Identity { detail }) => {
             held(items, HoldReason::Certificate, FailureClass::AccessRefused, None, detail, moment)
         }
-        Outcome::NotReached(NotReached::TlsAlert { alert }) if is_about_certificate(alert) => {
+        Outcome::NotReached(reason @ NotReached::TlsAlert { alert }) if is_about_certificate(reason) => {
             let text = format!("the authority refused the certificate: {alert}");
             held(items, HoldReason::Certificate, FailureClass::AccessRefused, None, &text, moment)
         }
-        Outcome::NotReached(reason) => {
-            let text = reason.to_string();
-            let verdict = || Verdict {
-                event: Event::Unreachable {
-                    failure: failure(
-                        FailureSource::Network,
-                        FailureClass::Unreachable,
-                        None,
-                        &text,
-                        moment.now,
-                    ),
-                    tries: moment.unreachable_count + 1,
-                },
-                outcome: AttemptOutcome::Unreachable,
-                code: None,
-                answer_line: None,
-            };
-            Verdicts { unreachable: true, ..all(&verdict) }
+        Outcome::NotReached(reason) => Verdicts {
+            unreachable: true,
+            ..all(&|| not_reached(reason, moment.now, moment.unreachable_count))
+        },
+    }
+}
+
+/// Nothing was sent, so nothing is burnt; the next try comes later each time.
+pub(super) fn not_reached(reason: &NotReached, now: Timestamp, failed_before: u32) -> Verdict {
+    let class = FailureClass::Unreachable;
+    let failure = failure(FailureSource::Network, class, None, &reason.to_string(), now);
+    Verdict {
+        event: Event::Unreachable { failure, tries: failed_before + 1 },
+        outcome: AttemptOutcome::Unreachable,
+        code: None,
+        answer_line: None,
+    }
+}
+
+/// A record that a message carried alone is to blame; of several, it is not known which.
+fn content_refused(items: &[Submission], refusal: &Refusal, moment: Moment) -> Verdicts {
+    let verdict = |_: &Submission| {
+        let class = FailureClass::ContentRefused;
+        let failure = failure(FailureSource::Authority, class, refusal.code, &refusal.text, moment.now);
+        Verdict {
+            event: if items.len() == 1 { Event::Isolated(failure) } else { Event::Suspected(failure) },
+            outcome: AttemptOutcome::Error,
+            code: refusal.code,
+            answer_line: None,
         }
+    };
+    let records = items.iter().map(verdict).collect();
+    Verdicts { records, wait: None, hold: None, unreachable: false }
+}
+
+/// Where the search for the record that breaks whole messages stands after another message. Only what
+/// the authority read says something: a refusal that the record is among these, an answer that it is not.
+pub(super) fn suspects_after(
+    known: Option<Suspects>,
+    slot: SlotKind,
+    sent: u32,
+    outcome: &Outcome<RegistrationAnswer>,
+) -> Option<Suspects> {
+    match outcome {
+        Outcome::ContentFault(_) => (sent > 1).then_some(Suspects { slot, records: sent }),
+        Outcome::Processed(_) => {
+            let known = known?;
+            let cleared = if known.slot == slot { sent } else { 0 };
+            let records = known.records.saturating_sub(cleared);
+            (records > 0).then_some(Suspects { records, ..known })
+        }
+        _ => known,
     }
 }
 
@@ -244,12 +278,19 @@ fn held(
     }
 }
 
-/// Alerts by which a server refuses the certificate it was shown, or that none was shown.
-fn is_about_certificate(alert: &str) -> bool {
-    alert.contains("Certificate") || alert == "UnknownCA" || alert == "AccessDenied"
+/// Whether our certificate stood in the way: we cannot use it, or the server's alert refuses it, or
+/// says that it saw none.
+pub(super) fn is_about_certificate(reason: &NotReached) -> bool {
+    match reason {
+        NotReached::Identity { .. } => true,
+        NotReached::TlsAlert { alert } => {
+            alert.contains("Certificate") || alert == "UnknownCA" || alert == "AccessDenied"
+        }
+        _ => false,
+    }
 }
 
-fn access_text(refused: &AccessRefused) -> (Option<i64>, String) {
+pub(super) fn access_text(refused: &AccessRefused) -> (Option<i64>, String) {
     match refused {
         AccessRefused::Fault(refusal) => (refusal.code, refusal.text.clone()),
         AccessRefused::Status(status) => {
@@ -261,6 +302,13 @@ fn access_text(refused: &AccessRefused) -> (Option<i64>, String) {
 
 fn no_answer_text(reason: NoAnswer) -> String {
     format!("sent, but {reason}; whether the authority holds the record is being found out")
+}
+
+/// The failure of a record that gives way to a later one of its invoice.
+pub(super) fn superseded(by: JobId, at: Timestamp) -> Failure {
+    let text = "a later record of the same invoice was sent";
+    let failure = failure(FailureSource::Internal, FailureClass::Superseded, None, text, at);
+    Failure { superseded_by: Some(by), ..failure }
 }
 
 pub(super) fn failure(

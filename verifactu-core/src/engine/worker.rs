@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
-use crate::queue::{QueueError, Taken};
+use crate::queue::Taken;
 
 use super::{Engine, EngineError};
 
@@ -32,7 +32,12 @@ impl Worker {
         for _ in 0..concurrency.max(1) {
             tasks.spawn(dispatch_for_ever(engine.clone(), stop.clone()));
         }
-        while tasks.join_next().await.is_some() {}
+        while let Some(ended) = tasks.join_next().await {
+            if ended.is_err_and(|error| error.is_panic()) {
+                tracing::error!("a dispatch panicked; its worker starts anew");
+                tasks.spawn(dispatch_for_ever(engine.clone(), stop.clone()));
+            }
+        }
     }
 }
 
@@ -43,15 +48,16 @@ impl Engine {
     /// [`EngineError`] when ledger or queue are out of reach.
     pub async fn sweep(&self) -> Result<(), EngineError> {
         const PAGE: u32 = 1000;
+        let now = self.parts.clock.now();
         let mut after = None;
         loop {
             let page = self.parts.ledger.due_chains(after, PAGE).await?;
             for (chain, due) in &page {
-                self.parts.queue.schedule(*chain, *due).await?;
+                self.parts.queue.schedule(*chain, (*due).max(now)).await?;
             }
             match page.last() {
-                Some((chain, _)) if page.len() == PAGE as usize => after = Some(*chain),
-                _ => return Ok(()),
+                Some((chain, _)) => after = Some(*chain),
+                None => return Ok(()),
             }
         }
     }
@@ -70,12 +76,16 @@ impl Engine {
             loop {
                 tokio::select! {
                     result = &mut dispatch => break result,
-                    () = tokio::time::sleep(self.settings.lease / 3) => self.keep(&taken).await?,
+                    () = tokio::time::sleep(self.settings.lease / 3) => self.keep(&taken).await,
                 }
             }
         };
         match result {
-            Ok(next) => self.parts.queue.finish(taken, next).await?,
+            // Not before now, so that a chain with a long backlog takes its turn behind the others.
+            Ok(next) => {
+                let now = self.parts.clock.now();
+                self.parts.queue.finish(taken, next.map(|due| due.max(now))).await?;
+            }
             Err(error) => {
                 let again = self.parts.clock.now() + LONGEST_WAIT;
                 self.parts.queue.finish(taken, Some(again)).await?;
@@ -86,11 +96,12 @@ impl Engine {
     }
 
     /// Prolongs a lease. Losing it is no error here: the ledger's epoch keeps a late writer out.
-    async fn keep(&self, taken: &Taken) -> Result<(), QueueError> {
-        if !self.parts.queue.renew(taken, self.parts.clock.now(), self.settings.lease).await? {
-            tracing::warn!(chain = %taken.chain, "the lease on the chain has run out");
+    async fn keep(&self, taken: &Taken) {
+        match self.parts.queue.renew(taken, self.parts.clock.now(), self.settings.lease).await {
+            Ok(true) => {}
+            Ok(false) => tracing::warn!(chain = %taken.chain, "the lease on the chain has run out"),
+            Err(error) => tracing::warn!(%error, chain = %taken.chain, "the lease could not be prolonged"),
         }
-        Ok(())
     }
 }
 
@@ -114,13 +125,25 @@ async fn dispatch_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>)
     }
 }
 
+/// A sweep that failed is made up for soon, and so is what the queue has forgotten.
 async fn sweep_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
     loop {
-        if let Err(error) = engine.sweep().await {
-            tracing::error!(error = &error as &dyn std::error::Error, "sweep failed");
-        }
+        let pause = match engine.sweep().await {
+            Ok(()) => engine.settings.sweep_every,
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "sweep failed");
+                LONGEST_WAIT.min(engine.settings.sweep_every)
+            }
+        };
+        let next = async {
+            tokio::time::sleep(pause.min(LONGEST_WAIT)).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause.saturating_sub(LONGEST_WAIT)) => {}
+                () = engine.parts.queue.forgotten() => {}
+            }
+        };
         tokio::select! {
-            () = tokio::time::sleep(engine.settings.sweep_every) => {}
+            () = next => {}
             _ = stop.wait_for(|stop| *stop) => return,
         }
     }

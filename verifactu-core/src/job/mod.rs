@@ -71,15 +71,6 @@ pub enum Standing {
     Rejected,
 }
 
-impl Standing {
-    /// Whether a later record of the same invoice must treat this one as held by the authority:
-    /// everything but a refusal.
-    #[must_use]
-    pub const fn counts_as_held(self) -> bool {
-        !matches!(self, Self::Rejected)
-    }
-}
-
 /// Where a failure came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FailureSource {
@@ -200,6 +191,9 @@ pub struct Progress {
     /// Whether the record was sent, and its answer is known or its doubt was looked into once: its
     /// successors may go, and sending it again is a retry.
     pub sent: bool,
+    /// Whether the authority refused a message that held this record alone: it breaks every message
+    /// that carries it, so it never shares one again.
+    pub alone: bool,
     /// When the next attempt is due, for FAILED; `None` means at once, if the chain is not held.
     pub next_retry_at: Option<Timestamp>,
     /// The last failure.
@@ -256,6 +250,11 @@ pub enum Event {
     Deferred,
     /// The chain is held: nothing was processed, nothing is burnt.
     Held(Failure),
+    /// The message was refused as a whole, and another of its records may be to blame: smaller messages
+    /// will tell. Nothing was processed, nothing is burnt.
+    Suspected(Failure),
+    /// The message was refused as a whole, and held this record alone.
+    Isolated(Failure),
     /// A later record of the same invoice is about to be sent.
     Superseded(Failure),
     /// An operator asks for another attempt now.
@@ -271,11 +270,25 @@ impl Progress {
             standing: Standing::Waiting,
             attempts: 0,
             sent: false,
+            alone: false,
             next_retry_at: None,
             failure: None,
             csv: None,
             answer: None,
             completed_at: None,
+        }
+    }
+
+    /// Whether the authority will hold the record by the time a later record of its invoice arrives:
+    /// it does, it may, or the record goes out before the later one. A record that was refused or came
+    /// to nothing is not sent again once a later one waits.
+    #[must_use]
+    pub const fn counts_as_held(&self) -> bool {
+        match (self.state, self.standing) {
+            (JobState::Processing, _)
+            | (_, Standing::Accepted | Standing::AcceptedWithErrors | Standing::InDoubt) => true,
+            (_, Standing::Rejected) => false,
+            (state, Standing::Waiting) => !state.is_final() && !self.sent,
         }
     }
 
@@ -323,31 +336,37 @@ impl Progress {
             Event::Doubted { failure, resolve_at } => {
                 // The first look is due at the next slot and the successors wait for it; later
                 // looks wait as retries do, and hold nobody up.
-                let looked_before = self.standing == Standing::InDoubt;
+                let first_look = !self.sent && self.standing != Standing::InDoubt;
                 next.standing = Standing::InDoubt;
                 next.fail(failure, now, policy, jitter);
-                next.sent = self.sent || looked_before;
-                if !looked_before {
+                next.sent = !first_look;
+                if first_look {
                     next.next_retry_at = Some(resolve_at);
                 }
             }
             Event::DoubtCleared => {
                 next.standing = Standing::Waiting;
-                next.state = JobState::Failed;
                 next.sent = true;
-                next.next_retry_at = Some(now);
+                match self.failure.clone() {
+                    // The proof that a record whose attempts are used up needs for its end.
+                    Some(failure) if self.attempts >= policy.max_attempts() => next.bury(failure, now),
+                    _ => {
+                        next.state = JobState::Failed;
+                        next.next_retry_at = Some(now);
+                    }
+                }
             }
             Event::Deferred => {
                 let wait = policy.wait(self.attempts, FailureClass::AuthorityError, jitter);
                 next.state = JobState::Failed;
                 next.next_retry_at = Some(now + wait);
             }
-            Event::Held(failure) => {
-                next.state =
-                    if self.attempts == 0 && !self.sent { JobState::Pending } else { JobState::Failed };
-                next.failure = Some(failure);
-                next.next_retry_at = (next.state == JobState::Failed).then_some(now);
+            Event::Isolated(failure) => {
+                next.alone = true;
+                next.fail(failure, now, policy, jitter);
             }
+            Event::Held(failure) => next.stand_by(failure, None),
+            Event::Suspected(failure) => next.stand_by(failure, Some(now)),
             Event::Superseded(failure) => next.bury(failure, now),
             Event::Retried => {
                 next.state = JobState::Pending;
@@ -371,6 +390,14 @@ impl Progress {
             if exhausted { policy.doubt_interval } else { policy.wait(self.attempts, failure.class, jitter) };
         self.state = JobState::Failed;
         self.next_retry_at = Some(now + wait);
+        self.failure = Some(failure);
+    }
+
+    /// Nothing was processed, so nothing is burnt. A record that was never sent still waits for that.
+    fn stand_by(&mut self, failure: Failure, retry_at: Option<Timestamp>) {
+        let untouched = self.attempts == 0 && !self.sent;
+        self.state = if untouched { JobState::Pending } else { JobState::Failed };
+        self.next_retry_at = retry_at.filter(|_| !untouched);
         self.failure = Some(failure);
     }
 

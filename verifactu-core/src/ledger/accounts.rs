@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::types::{Nif, TenantId, Text};
+use crate::types::{BatchId, JobId, Nif, TenantId, Text};
 
 use super::LedgerError;
 
@@ -34,6 +34,12 @@ pub trait Accounts: Send + Sync {
 
     /// Removes an account's certificate; `false` when there was none.
     async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError>;
+
+    /// Keeps what became of a batch, and forgets batches that were created before `expired`.
+    async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError>;
+
+    /// A batch; `None` when it does not exist or belongs to another account.
+    async fn batch(&self, tenant: &TenantId, id: BatchId) -> Result<Option<Batch>, LedgerError>;
 
     /// Appends to the audit log.
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError>;
@@ -109,6 +115,28 @@ pub struct SealedCertificate {
     pub not_after: Timestamp,
     /// When it was uploaded.
     pub uploaded_at: Timestamp,
+}
+
+/// Requests that were sent together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Identifier.
+    pub id: BatchId,
+    /// Account that sent it.
+    pub tenant: TenantId,
+    /// When.
+    pub created_at: Timestamp,
+    /// What became of each, in order.
+    pub items: Vec<BatchItem>,
+}
+
+/// What became of a request in a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BatchItem {
+    /// There is a job for it.
+    Accepted(JobId),
+    /// Why there is none, as its sender was told.
+    Refused(String),
 }
 
 /// A line of the audit log.

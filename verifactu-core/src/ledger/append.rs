@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::{
-    job::{JobKind, Standing},
+    job::{JobKind, Progress, Standing},
     record::{InvoiceId, Link, PriorRejection, Record, RecordKind, Statement, SystemId},
     types::{ChainId, GenerationTime, Huella, JobId, Nif, RecordId, RequestId, TenantId, Text},
 };
@@ -111,8 +111,17 @@ pub struct PriorRecord {
     pub job: JobId,
     /// Alta or cancellation.
     pub kind: RecordKind,
-    /// What the authority holds of it.
-    pub standing: Standing,
+    /// Whether the authority refused it by its line.
+    pub rejected: bool,
+    /// Whether the authority will hold it: see [`Progress::counts_as_held`].
+    pub held: bool,
+}
+
+impl PriorRecord {
+    /// What a job's progress says of its record.
+    pub(super) fn new(job: JobId, kind: RecordKind, progress: &Progress) -> Self {
+        Self { job, kind, rejected: progress.standing == Standing::Rejected, held: progress.counts_as_held() }
+    }
 }
 
 /// Links and seals the record at its place, or says why not. Runs under the chain's lock, at most
@@ -162,6 +171,8 @@ pub enum Refusal {
         /// The huella it gives.
         computed: Huella,
     },
+    /// The caller only wanted to see the record.
+    Previewed,
     /// The caller's flags of a correction or cancellation contradict what the ledger knows.
     CorrectionConflict {
         /// What fits: the prior rejection, or "not held" for a cancellation without prior record.

@@ -64,6 +64,8 @@ pub struct ChainState {
     pub last_slot: Option<SlotKind>,
     /// Connections that failed in a row.
     pub unreachable_count: u32,
+    /// Records among which one is looked for that makes the authority refuse whole messages.
+    pub suspects: Option<Suspects>,
     /// Why nothing is sent, if so.
     pub hold: Option<Hold>,
     /// When it last changed.
@@ -77,6 +79,16 @@ pub enum SlotKind {
     First,
     /// Records that were.
     Retry,
+}
+
+/// The first so many of the records that wait for one kind of slot: they were refused as a whole, so
+/// one of them at least is to blame. It is found by halves, and the count says where the search stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspects {
+    /// What they wait for.
+    pub slot: SlotKind,
+    /// How many, from the front; never zero.
+    pub records: u32,
 }
 
 /// Why a chain is held.
@@ -173,7 +185,9 @@ pub struct Settlement {
     pub wait_seconds: Option<u32>,
     /// Connections that failed in a row.
     pub unreachable_count: u32,
-    /// Why nothing more is to be sent, if so.
+    /// The search for a record that makes the authority refuse whole messages, if one goes on.
+    pub suspects: Option<Suspects>,
+    /// Why nothing more is to be sent, if so. Without one, a hold that stands stays.
     pub hold: Option<Hold>,
 }
 

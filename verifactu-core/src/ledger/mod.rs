@@ -9,6 +9,7 @@
 
 mod accounts;
 mod append;
+mod listing;
 mod memory;
 mod message;
 mod row;
@@ -17,15 +18,18 @@ mod schedule;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
-pub use accounts::{Accounts, ApiKey, ApiKeyId, AuditEntry, SealedCertificate, Tenant, TenantStatus};
+pub use accounts::{
+    Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
+};
 pub use append::{
     Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Refusal,
     Sealed, Sealer, Submission,
 };
+pub use listing::{Filter, Listing, Page, Start};
 pub use memory::MemoryLedger;
 pub use message::{
     Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
-    OpenMessage, Selection, Settlement, SlotKind,
+    OpenMessage, Selection, Settlement, SlotKind, Suspects,
 };
 pub use row::{ChainKey, JobRow, RecordRow};
 pub use schedule::FULL_MESSAGE;
@@ -33,6 +37,7 @@ pub use schedule::FULL_MESSAGE;
 use std::error::Error;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::{
@@ -74,6 +79,19 @@ pub trait Ledger: Send + Sync {
     /// A job with its record; `None` when it does not exist or belongs to another tenant.
     async fn job(&self, tenant: &TenantId, job: JobId) -> Result<Option<Submission>, LedgerError>;
 
+    /// A record with its job; `None` when it does not exist or belongs to another tenant.
+    async fn record(&self, tenant: &TenantId, record: RecordId) -> Result<Option<Submission>, LedgerError>;
+
+    /// Records of a tenant with their jobs, newest first; of those accepted at the same time the one
+    /// that was written later comes first. `None` when the page begins behind a job that the tenant
+    /// does not have; whether that job passes the filter does not matter.
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &Filter,
+        page: Page,
+    ) -> Result<Option<Listing>, LedgerError>;
+
     /// Takes a chain for dispatch: raises its epoch and returns what is known of it. `None` when
     /// there is no such chain.
     async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError>;
@@ -97,7 +115,8 @@ pub trait Ledger: Send + Sync {
     async fn open_message(&self, lease: Lease, message: NewMessage) -> Result<Fenced, LedgerError>;
 
     /// Writes down what became of a message, or of the records of a chain outside any message. Pace
-    /// and hold are replaced as a whole. A settled message is not settled again, so the call may be
+    /// and suspects are replaced as a whole; a hold is set, but lifted only by [`release`](Self::release),
+    /// so that a worker in the middle of an exchange does not undo one. A settled message is not settled again, so the call may be
     /// repeated.
     ///
     /// # Errors
@@ -110,7 +129,8 @@ pub trait Ledger: Send + Sync {
     /// A FAILED job is due at its next retry; PENDING, PROCESSING (whose message is open) and FAILED
     /// without a next retry at the beginning of time ([`Timestamp::MIN`]). Of the records never sent only
     /// the first counts, the others wait behind it. The chain is due at the soonest of these, but not
-    /// before its slot opens, unless the run from the front has [`FULL_MESSAGE`] records.
+    /// before its slot opens, unless the run from the front has [`FULL_MESSAGE`] records and nothing is
+    /// searched for among them.
     async fn due(&self, chain: ChainId) -> Result<Option<Timestamp>, LedgerError>;
 
     /// Chains that are due some time, in the order of their identifiers, after an earlier page's last.
@@ -119,6 +139,10 @@ pub trait Ledger: Send + Sync {
         after: Option<ChainId>,
         limit: u32,
     ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError>;
+
+    /// Holds every chain of a tenant that is not held for this reason yet, whoever works on it, and
+    /// returns them.
+    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError>;
 
     /// Releases the chains of a tenant that are held for the given reason, and returns them.
     async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError>;
@@ -135,6 +159,9 @@ pub trait Ledger: Send + Sync {
 
     /// The attempts of a job, in order.
     async fn attempts(&self, job: JobId) -> Result<Vec<Attempt>, LedgerError>;
+
+    /// The authority's own line for the record of a job, as it last answered; `None` before it did.
+    async fn answer_line(&self, job: JobId) -> Result<Option<Bytes>, LedgerError>;
 
     /// Proves that the store answers and can write.
     async fn probe(&self) -> Result<(), LedgerError>;
@@ -177,6 +204,12 @@ impl std::fmt::Display for LedgerErrorKind {
 }
 
 impl LedgerError {
+    /// Whether the same call may succeed later.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        matches!(self.kind, LedgerErrorKind::Unavailable | LedgerErrorKind::Unknown)
+    }
+
     /// An error with its cause.
     pub fn new(kind: LedgerErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { kind, source: Some(source.into()) }

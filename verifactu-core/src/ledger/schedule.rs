@@ -10,7 +10,8 @@
 //! steps over those that were sent or are final, and ends before one that is under way or in doubt.
 //!
 //! A chain that is not held is due at the soonest of these times, but not before its slot opens. A run
-//! of [`FULL_MESSAGE`] records opens the slot early (Orden, art. 16; SWeb 2).
+//! of [`FULL_MESSAGE`] records opens the slot early (Orden, art. 16; SWeb 2), but not while one of its
+//! records is searched for that makes the authority refuse whole messages: what is sent then is less.
 
 use jiff::Timestamp;
 

@@ -131,4 +131,8 @@ impl Queue for MemoryQueue {
         // An elapsed time-out is the other half of what this waits for.
         let _ = tokio::time::timeout(until_due.min(at_most), notified).await;
     }
+
+    async fn probe(&self) -> Result<(), QueueError> {
+        Ok(())
+    }
 }

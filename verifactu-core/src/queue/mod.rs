@@ -2,8 +2,12 @@
 //! the ledger knows what is due, and a sweep tells the queue again.
 
 mod memory;
+#[cfg(feature = "redis")]
+mod redis;
 
 pub use memory::MemoryQueue;
+#[cfg(feature = "redis")]
+pub use redis::{RedisOptions, RedisQueue, RedisSetupError};
 
 use std::time::Duration;
 
@@ -32,6 +36,15 @@ pub trait Queue: Send + Sync {
     /// Returns once a chain may be due: at once if one is at `now`, when one is scheduled, or after
     /// `at_most`.
     async fn wait(&self, now: Timestamp, at_most: Duration);
+
+    /// Proves that the queue answers and takes what it is told.
+    async fn probe(&self) -> Result<(), QueueError>;
+
+    /// Returns once the queue may have forgotten what it was told, so that it is told again; never, if
+    /// it lives as long as the process.
+    async fn forgotten(&self) {
+        std::future::pending().await
+    }
 }
 
 /// A chain that was taken.

@@ -6,8 +6,10 @@ use jiff::{Timestamp, ToSpan};
 use uuid::Uuid;
 
 use crate::{
-    ledger::{Accounts, ApiKey, ApiKeyId, AuditEntry, SealedCertificate, Tenant, TenantStatus},
-    types::{Nif, RequestId, TenantId, Text},
+    ledger::{
+        Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
+    },
+    types::{BatchId, JobId, Nif, RequestId, TenantId, Text},
 };
 
 /// Runs the accounts suite; the expression makes `(Arc<dyn Accounts>, guard)`.
@@ -19,6 +21,7 @@ macro_rules! accounts_suite {
             a2_a_key_is_found_by_its_public_part
             a3_an_account_has_one_certificate
             a4_the_audit_log_takes_every_line
+            a20_a_batch_is_kept_for_its_time
         });
     };
 }
@@ -113,4 +116,25 @@ pub async fn a4_the_audit_log_takes_every_line(accounts: Arc<dyn Accounts>) {
     accounts.audit(&entry).await.unwrap();
     accounts.audit(&entry).await.unwrap();
     accounts.audit(&AuditEntry { request: None, ..entry }).await.unwrap();
+}
+
+/// A20. A batch is read as it was by its own account, until a later one says that it has expired.
+pub async fn a20_a_batch_is_kept_for_its_time(accounts: Arc<dyn Accounts>) {
+    let batch = |number: u128, created_at: Timestamp| Batch {
+        id: BatchId(Uuid::from_u128(number)),
+        tenant: TenantId::parse("acme").unwrap(),
+        created_at,
+        items: vec![
+            BatchItem::Accepted(JobId(Uuid::from_u128(7))),
+            BatchItem::Refused("{\"code\":\"invalid\"}".to_owned()),
+        ],
+    };
+    let (first, second) = (batch(1, noon()), batch(2, noon() + 1.hour()));
+    accounts.put_batch(&first, noon()).await.unwrap();
+    assert_eq!(accounts.batch(&first.tenant, first.id).await.unwrap(), Some(first.clone()));
+    let stranger = TenantId::parse("other").unwrap();
+    assert_eq!(accounts.batch(&stranger, first.id).await.unwrap(), None);
+    accounts.put_batch(&second, noon() + 1.second()).await.unwrap();
+    assert_eq!(accounts.batch(&first.tenant, first.id).await.unwrap(), None);
+    assert_eq!(accounts.batch(&first.tenant, second.id).await.unwrap(), Some(second));
 }

@@ -297,6 +297,7 @@ pub fn quick_settlement(claim: &Claim, at: Timestamp) -> Settlement {
         next_slot_at: claim.state.next_slot_at,
         wait_seconds: claim.state.wait_seconds,
         unreachable_count: claim.state.unreachable_count,
+        suspects: claim.state.suspects,
         hold: claim.state.hold.clone(),
     }
 }

@@ -4,13 +4,14 @@ use bytes::Bytes;
 use jiff::ToSpan;
 
 use crate::{
-    job::{Csv, Failure, FailureClass, FailureSource, JobState, Progress, Standing},
+    job::{Csv, Failure, FailureClass, FailureSource, JobKind, JobState, Progress, Standing},
     ledger::{
-        Attempt, AttemptOutcome, Hold, HoldReason, Installation, JobUpdate, Lease, Ledger, LedgerErrorKind,
-        MemoryLedger, NewMessage, Quota, Selection, Settlement, SlotKind, Submission,
+        Attempt, AttemptOutcome, Filter, Hold, HoldReason, Installation, JobUpdate, Lease, Ledger,
+        LedgerErrorKind, MemoryLedger, NewMessage, Page, Quota, Selection, Settlement, SlotKind, Start,
+        Submission, Suspects,
     },
     record::SystemId,
-    types::{ChainId, Ids, JobId, MessageId, RecordId, TenantId, Text},
+    types::{ChainId, Ids, InvoiceNumber, JobId, MessageId, RecordId, TenantId, Text},
 };
 
 use super::{Chance, Draft, Scene, Sealing};
@@ -84,7 +85,13 @@ impl Run<'_> {
     async fn step(&mut self, step: u32) {
         let passed = self.chance.below(90_000_000) as i64;
         self.scene.clock.set(self.scene.now() + passed.microseconds());
-        match self.chance.below(20) {
+        match self.chance.below(21) {
+            20 => {
+                let tenant = self.tenant();
+                let (reason, since) = (self.reason(), self.scene.now());
+                let hold = Hold { reason, description: "suspended".to_owned(), since };
+                let _ = both!(self, format!("{step}: hold"), |ledger| ledger.hold(&tenant, &hold));
+            }
             0..6 => self.append(step).await,
             6..8 => self.claim(step).await,
             8..11 => self.open_message(step).await,
@@ -199,6 +206,7 @@ impl Run<'_> {
             standing: *chance.pick(&STANDINGS),
             attempts: chance.below(9) as u32,
             sent: chance.one_in(2),
+            alone: chance.one_in(4),
             next_retry_at: (state == JobState::Failed && !chance.one_in(4)).then_some(later),
             failure: chance.one_in(2).then(|| Failure {
                 source: FailureSource::Network,
@@ -267,6 +275,10 @@ impl Run<'_> {
             next_slot_at: (!self.chance.one_in(5)).then(|| now + (self.chance.below(120) as i64).seconds()),
             wait_seconds: Some(self.chance.below(300) as u32),
             unreachable_count: self.chance.below(4) as u32,
+            suspects: self.chance.one_in(4).then(|| Suspects {
+                slot: *self.chance.pick(&[SlotKind::First, SlotKind::Retry]),
+                records: 1 + self.chance.below(1000) as u32,
+            }),
             hold: self.chance.one_in(6).then(|| Hold {
                 reason: HoldReason::Operator,
                 description: "stopped".to_owned(),
@@ -305,11 +317,39 @@ impl Run<'_> {
         let _ = both!(self, format!("{step}: due"), |ledger| ledger.due(chain));
         let after = self.chance.one_in(2).then_some(chain);
         let _ = both!(self, format!("{step}: due_chains"), |ledger| ledger.due_chains(after, limit));
+        self.list(step, limit).await;
+    }
+
+    async fn list(&mut self, step: u32, limit: u32) {
+        let tenant = self.tenant();
+        let chance = &mut self.chance;
+        let number = InvoiceNumber::parse(&format!("F-{}", chance.below(12))).unwrap();
+        let series = InvoiceNumber::parse("F-1").unwrap();
+        let back = chance.below(600) as i64;
+        let filter = Filter {
+            kind: chance.one_in(4).then(|| *chance.pick(&[JobKind::Send, JobKind::Cancel])),
+            state: chance.one_in(4).then(|| *chance.pick(&STATES)),
+            standing: chance.one_in(4).then(|| *chance.pick(&STANDINGS)),
+            issuer: chance.one_in(4).then_some(self.scene.issuer),
+            number: chance.one_in(4).then_some(number),
+            series: chance.one_in(4).then_some(series),
+            from: chance.one_in(4).then(|| self.scene.now() - back.seconds()),
+            until: chance.one_in(4).then(|| self.scene.now() - (back / 2).seconds()),
+        };
+        let start = match self.accepted.last() {
+            Some(last) if chance.one_in(3) => Start::After(last.job.id),
+            _ => Start::Skip(chance.below(5) as u32),
+        };
+        let page = Page { start, limit };
+        let what = format!("{step}: {filter:?} {page:?}");
+        let _ = both!(self, what, |ledger| ledger.list(&tenant, &filter, page));
     }
 
     async fn compare_state(&mut self) {
         for tenant in TENANTS.map(|tenant| TenantId::parse(tenant).unwrap()) {
             let _ = both!(self, "final chains", |ledger| ledger.chains(&tenant));
+            let (all, page) = (Filter::default(), Page { start: Start::Skip(0), limit: u32::MAX });
+            let _ = both!(self, "final list", |ledger| ledger.list(&tenant, &all, page));
         }
         for chain in self.chains.clone() {
             let _ = both!(self, "final records", |ledger| ledger.records(chain, 1, 10_000));
@@ -320,6 +360,9 @@ impl Run<'_> {
             let (tenant, job): (&TenantId, JobId) = (&submission.job.tenant, submission.job.id);
             let _ = both!(self, "final job", |ledger| ledger.job(tenant, job));
             let _ = both!(self, "final attempts", |ledger| ledger.attempts(job));
+            let _ = both!(self, "final answer line", |ledger| ledger.answer_line(job));
+            let record = submission.record.id;
+            let _ = both!(self, "final record", |ledger| ledger.record(tenant, record));
         }
         for draft in &self.drafts {
             let _ =

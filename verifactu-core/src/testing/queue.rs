@@ -5,7 +5,12 @@ use std::{sync::Arc, time::Duration};
 use jiff::{Timestamp, ToSpan};
 use uuid::Uuid;
 
-use crate::{queue::Queue, types::ChainId};
+use crate::{
+    queue::{MemoryQueue, Queue, Taken},
+    types::ChainId,
+};
+
+use super::Chance;
 
 /// Runs the queue suite; the expression makes `(Arc<dyn Queue>, guard)`.
 #[macro_export]
@@ -21,6 +26,8 @@ macro_rules! queue_suite {
             q7_a_chain_scheduled_while_taken_comes_again
             q8_a_finished_chain_is_gone_or_due_again
             q9_a_wait_ends_when_a_chain_is_scheduled
+            q10_a_probe_answers
+            q11_random_steps_agree_with_the_queue_in_memory
         });
     };
 }
@@ -143,4 +150,51 @@ pub async fn q9_a_wait_ends_when_a_chain_is_scheduled(queue: Arc<dyn Queue>) {
     queue.schedule(chain(1), noon()).await.unwrap();
     tokio::time::timeout(deadline, waiting).await.expect("the wait ended").unwrap();
     tokio::time::timeout(deadline, queue.wait(noon(), hour)).await.expect("a chain is due");
+}
+
+/// Q10. A probe of a queue that works answers, and changes nothing that is due.
+pub async fn q10_a_probe_answers(queue: Arc<dyn Queue>) {
+    queue.schedule(chain(1), noon()).await.unwrap();
+    queue.probe().await.unwrap();
+    assert_eq!(takeable(&*queue, noon()).await, [chain(1)]);
+}
+
+/// Q11. Whatever is done in whatever order, it answers as the queue in memory does.
+pub async fn q11_random_steps_agree_with_the_queue_in_memory(queue: Arc<dyn Queue>) {
+    let (model, mut chance) = (MemoryQueue::default(), Chance::seeded(11));
+    let mut now = noon();
+    let mut taken: Vec<(Taken, Taken)> = Vec::new();
+    for step in 0..1500 {
+        let at = now + (chance.below(90) as i64 - 30).seconds();
+        let held = (!taken.is_empty()).then(|| chance.below(taken.len() as u64) as usize);
+        match (chance.below(8), held) {
+            (0..3, _) => {
+                let chain = chain(u128::from(chance.below(12)));
+                model.schedule(chain, at).await.unwrap();
+                queue.schedule(chain, at).await.unwrap();
+            }
+            (3..5, _) => {
+                let expected = model.take(now, LEASE).await.unwrap();
+                let found = queue.take(now, LEASE).await.unwrap();
+                assert_eq!(
+                    found.as_ref().map(|taken| taken.chain),
+                    expected.as_ref().map(|taken| taken.chain),
+                    "step {step}"
+                );
+                taken.extend(expected.zip(found));
+            }
+            (5, Some(held)) => {
+                let (expected, found) = &taken[held];
+                let expected = model.renew(expected, now, LEASE).await.unwrap();
+                assert_eq!(queue.renew(found, now, LEASE).await.unwrap(), expected, "step {step}");
+            }
+            (6, Some(held)) => {
+                let (expected, found) = taken.swap_remove(held);
+                let next = (!chance.one_in(3)).then_some(at);
+                model.finish(expected, next).await.unwrap();
+                queue.finish(found, next).await.unwrap();
+            }
+            _ => now += (chance.below(12) as i64).seconds(),
+        }
+    }
 }

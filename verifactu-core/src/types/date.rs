@@ -72,6 +72,19 @@ impl Date {
         Self(super::timestamp::madrid().to_datetime(instant).date())
     }
 
+    /// The first instant of the day in the time zone of peninsular Spain; `None` at the edge of what
+    /// can be reckoned.
+    #[must_use]
+    pub fn start(self) -> Option<jiff::Timestamp> {
+        super::timestamp::madrid().to_ambiguous_timestamp(self.0.at(0, 0, 0, 0)).compatible().ok()
+    }
+
+    /// The first instant of the next day.
+    #[must_use]
+    pub fn end(self) -> Option<jiff::Timestamp> {
+        Self(self.0.tomorrow().ok()?).start()
+    }
+
     /// Writes `DD-MM-YYYY` at the end of a buffer.
     pub fn write_to(self, out: &mut Vec<u8>) {
         let two = |value: i16| [b'0' + (value / 10) as u8, b'0' + (value % 10) as u8];

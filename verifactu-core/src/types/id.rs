@@ -53,6 +53,10 @@ uuid_id!(
     MessageId
 );
 uuid_id!(
+    /// Requests that were sent together.
+    BatchId
+);
+uuid_id!(
     /// One request to the service, for support and tracing.
     RequestId
 );

@@ -16,7 +16,7 @@ pub use amount::{Amount, Cents, DecimalError};
 pub use date::{Date, DateError};
 pub use environment::{Environment, EnvironmentError};
 pub use huella::{Huella, HuellaError};
-pub use id::{ChainId, Clock, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError};
+pub use id::{BatchId, ChainId, Clock, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError};
 pub use nif::{Nif, NifError, NifKind};
 pub use rate::Rate;
 pub use secret::{Secret, SecretBytes};

@@ -15,6 +15,7 @@ pub(crate) struct Call {
     pub(super) headers: HeaderMap,
     /// Values of the path's variables, in their order.
     pub(super) variables: Vec<String>,
+    pub(super) path: String,
     pub(super) query: String,
     pub(super) body: Bytes,
 }
@@ -123,6 +124,32 @@ impl<'a> Members<'a> {
             }
         }
         list
+    }
+
+    /// A list that has to be there, with 1 to `most` items.
+    pub(super) fn array(&mut self, key: &str, most: usize) -> &'a [Json] {
+        match self.need(key) {
+            None => &[],
+            Some(Json::Array(items)) if (1..=most).contains(&items.len()) => items,
+            Some(Json::Array(_)) => {
+                self.problem(key, format!("must have 1 to {most} items"));
+                &[]
+            }
+            Some(other) => {
+                self.problem(key, format!("must be an array, not {}", other.kind()));
+                &[]
+            }
+        }
+    }
+
+    /// An object that has to be there.
+    pub(super) fn object(&mut self, key: &str) -> Option<&'a Json> {
+        let value = self.need(key)?;
+        if matches!(value, Json::Object(_)) {
+            return Some(value);
+        }
+        self.problem(key, format!("must be an object, not {}", value.kind()));
+        None
     }
 
     /// Notes that something is wrong.

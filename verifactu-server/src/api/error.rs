@@ -7,7 +7,7 @@ use http::{
     header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER},
 };
 use verifactu_core::{
-    api::{Detail, Details, ErrorBody, ErrorCode, Job, JsonError, Ready, Scope, rest_name},
+    api::{Detail, Details, ErrorBody, ErrorCode, Job, JsonError, QrInfo, Ready, Scope, rest_name},
     certificate::{CertificateError, Malformed},
     engine::EngineError,
     ledger::{LedgerError, LedgerErrorKind, Refusal},
@@ -58,6 +58,17 @@ pub(crate) enum Fault {
     AllowedNifMismatch,
     CertificateNifMismatch,
     Certificate(CertificateError),
+
+    /// The authority failed, or was out of reach, while the caller waited.
+    AuthorityFailed {
+        job: JobId,
+        qr_info: QrInfo,
+    },
+    /// The authority did not answer while the caller waited.
+    AuthoritySilent {
+        job: JobId,
+        qr_info: QrInfo,
+    },
 
     Store(LedgerError),
     Overloaded,
@@ -189,6 +200,8 @@ impl Fault {
                 LedgerErrorKind::Unavailable | LedgerErrorKind::Unknown => ErrorCode::StoreUnavailable,
                 _ => ErrorCode::Internal,
             },
+            Self::AuthorityFailed { .. } => ErrorCode::AuthorityError,
+            Self::AuthoritySilent { .. } => ErrorCode::AuthorityTimeout,
             Self::Overloaded => ErrorCode::Overloaded,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::NotReady(_) => ErrorCode::StoreUnavailable,
@@ -204,6 +217,12 @@ impl Fault {
         }
     }
 
+    /// The document alone, for a request that is part of another.
+    pub(super) fn into_document(self, request: RequestId) -> ErrorBody {
+        let code = self.code();
+        self.document(code, request)
+    }
+
     fn document(self, code: ErrorCode, request: RequestId) -> ErrorBody {
         let mut body = ErrorBody::new(code, self.message(), request);
         if status(code) == StatusCode::UNPROCESSABLE_ENTITY {
@@ -216,6 +235,10 @@ impl Fault {
             Self::JobDead(job) => {
                 body.job_id = Some(job.job_id);
                 body.job = Some(job);
+            }
+            Self::AuthorityFailed { job, qr_info } | Self::AuthoritySilent { job, qr_info } => {
+                body.job_id = Some(job);
+                body.qr_info = Some(qr_info);
             }
             Self::QuotaReached { limit, used } => {
                 body.limit = limit;
@@ -268,6 +291,12 @@ impl Fault {
             Self::AllowedNifMismatch => "the account may not act for this nif",
             Self::CertificateNifMismatch => "the certificate does not belong to the account's holder",
             Self::Certificate(error) => return error.to_string(),
+            Self::AuthorityFailed { .. } => {
+                "the authority failed or was out of reach; the record is kept and sent again by itself"
+            }
+            Self::AuthoritySilent { .. } => {
+                "the authority did not answer in time; what it holds is found out by itself"
+            }
             Self::Store(_) => "the store does not answer; the same request may succeed later",
             Self::Overloaded => "the service is busy; try again later",
             Self::ShuttingDown => "the service is stopping; try again later",

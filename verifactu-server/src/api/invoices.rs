@@ -23,6 +23,7 @@ use super::{
     call::Call,
     error::{Fault, Success},
     reply::Reply,
+    wait::Patience,
 };
 
 const KEY: HeaderName = HeaderName::from_static("x-idempotency-key");
@@ -41,91 +42,145 @@ struct Stated {
     warnings: Vec<Warning>,
 }
 
+/// A request that was accepted, now or before.
+pub(super) enum Taken {
+    New { submission: Box<Submission>, due: Option<Timestamp>, warnings: Vec<Warning> },
+    Replayed { same_body: bool, submission: Box<Submission> },
+}
+
 pub(super) async fn send(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
-    accept(&service, &call, account, JobKind::Send, |body, defaults| {
-        let request = SendRequest::read(body, defaults).map_err(Fault::Fields)?;
-        Ok(Stated {
-            issuer_name: Some(request.invoice.issuer_name.clone()),
-            statement: Statement::Invoice(Box::new(request.invoice)),
-            place: request.chain,
-            stamp: request.stamp,
-            system: request.system,
-            warnings: request.warnings,
-        })
-    })
-    .await
+    accept(&service, &call, &account, JobKind::Send).await
 }
 
 pub(super) async fn cancel(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
-    accept(&service, &call, account, JobKind::Cancel, |body, defaults| {
-        let request = CancelRequest::read(body, defaults).map_err(Fault::Fields)?;
-        Ok(Stated {
-            issuer_name: request.issuer_name,
-            statement: Statement::Cancellation(Box::new(request.cancellation)),
-            place: request.chain,
-            stamp: request.stamp,
-            system: request.system,
-            warnings: request.warnings,
-        })
-    })
-    .await
+    accept(&service, &call, &account, JobKind::Cancel).await
 }
 
-async fn accept(
-    service: &Service,
-    call: &Call,
-    account: Account,
-    kind: JobKind,
-    read: impl FnOnce(&Json, &Defaults<'_>) -> Result<Stated, Fault>,
-) -> Result<Reply, Fault> {
+async fn accept(service: &Service, call: &Call, account: &Account, kind: JobKind) -> Result<Reply, Fault> {
+    let patience = Patience::of(&call.headers, service.clock.now());
     let body = call.json()?;
     let key = idempotency_key(&call.headers)?;
-    let fingerprint = fingerprint(&body);
-    let tenant = &account.tenant;
-    if let Some((known, submission)) = service.engine.ledger().replay(&tenant.id, kind, &key).await? {
-        return replayed(service, call, known == fingerprint, &submission);
+    match take(service, account, kind, key, &body, call.request).await? {
+        Taken::New { submission, due, warnings } => match patience {
+            None => created(service, call.request, &submission, due, warnings),
+            Some(patience) => {
+                let location = location(&submission);
+                Ok(patience.answer(service, call, *submission, warnings).await?.at(&location))
+            }
+        },
+        Taken::Replayed { same_body, submission } => match patience {
+            Some(patience) if same_body && !submission.job.progress.state.is_final() => {
+                let location = location(&submission);
+                let reply = patience.answer(service, call, *submission, Vec::new()).await?.at(&location);
+                Ok(reply.with(REPLAYED, HeaderValue::from_static("true")))
+            }
+            _ => replayed(service, call, same_body, &submission),
+        },
     }
+}
+
+/// Takes one request: finds it again by its key, or makes a record of it.
+pub(super) async fn take(
+    service: &Service,
+    account: &Account,
+    kind: JobKind,
+    key: String,
+    body: &Json,
+    request: RequestId,
+) -> Result<Taken, Fault> {
+    let fingerprint = fingerprint(body);
+    let tenant = &account.tenant.id;
+    if let Some((known, submission)) = service.engine.ledger().replay(tenant, kind, &key).await? {
+        return Ok(Taken::Replayed { same_body: known == fingerprint, submission: Box::new(submission) });
+    }
+    let idempotency = Idempotency { key, fingerprint };
+    let (submit, warnings) = prepare(service, account, kind, idempotency, body, request).await?;
+    match service.engine.accept(submit).await? {
+        Appended::New { submission, due } => Ok(Taken::New { submission, due, warnings }),
+        Appended::Replay { fingerprint: known, submission } => {
+            Ok(Taken::Replayed { same_body: known == fingerprint, submission })
+        }
+        other => Err(declined(other)),
+    }
+}
+
+/// What a new request states, once everything but its place in the chain is known to be right.
+pub(super) async fn prepare(
+    service: &Service,
+    account: &Account,
+    kind: JobKind,
+    idempotency: Idempotency,
+    body: &Json,
+    request: RequestId,
+) -> Result<(Submit, Vec<Warning>), Fault> {
     account.may_write()?;
+    let tenant = &account.tenant;
     let defaults = Defaults {
         issuer_name: tenant.issuer_name.as_ref(),
         today: Date::in_madrid(service.clock.now()),
         demoted: &service.demoted_rules,
     };
-    let mut stated = read(&body, &defaults)?;
+    let mut stated = read(kind, body, &defaults)?;
     let issuer = stated.statement.invoice_id().issuer;
     if tenant.allowed_nif.is_some_and(|allowed| allowed != issuer) {
         return Err(Fault::AllowedNifMismatch);
     }
-    check_certificate(service, &account, &mut stated.warnings).await?;
+    check_certificate(service, account, &mut stated.warnings).await?;
     let issuer_name = match stated.issuer_name.take() {
         Some(name) => name,
-        None => known_name(service, &account, &stated.statement).await?,
+        None => known_name(service, account, &stated.statement).await?,
     };
-    let system = own_system(service, &account, &mut stated);
-    let appended = service
-        .engine
-        .accept(Submit {
-            tenant: tenant.id.clone(),
-            statement: stated.statement,
-            issuer_name,
-            idempotency: Idempotency { key, fingerprint },
-            place: stated.place,
-            stamp: stated.stamp,
-            system,
-            quota: None,
-            request: call.request,
-        })
-        .await?;
+    let system = own_system(service, account, &mut stated);
+    let submit = Submit {
+        tenant: tenant.id.clone(),
+        statement: stated.statement,
+        issuer_name,
+        idempotency,
+        place: stated.place,
+        stamp: stated.stamp,
+        system,
+        quota: None,
+        request,
+    };
+    Ok((submit, stated.warnings))
+}
+
+fn read(kind: JobKind, body: &Json, defaults: &Defaults<'_>) -> Result<Stated, Fault> {
+    match kind {
+        JobKind::Send => {
+            let request = SendRequest::read(body, defaults).map_err(Fault::Fields)?;
+            Ok(Stated {
+                issuer_name: Some(request.invoice.issuer_name.clone()),
+                statement: Statement::Invoice(Box::new(request.invoice)),
+                place: request.chain,
+                stamp: request.stamp,
+                system: request.system,
+                warnings: request.warnings,
+            })
+        }
+        JobKind::Cancel => {
+            let request = CancelRequest::read(body, defaults).map_err(Fault::Fields)?;
+            Ok(Stated {
+                issuer_name: request.issuer_name,
+                statement: Statement::Cancellation(Box::new(request.cancellation)),
+                place: request.chain,
+                stamp: request.stamp,
+                system: request.system,
+                warnings: request.warnings,
+            })
+        }
+    }
+}
+
+/// Why there is no new record.
+pub(super) fn declined(appended: Appended) -> Fault {
     match appended {
-        Appended::New { submission, due } => {
-            created(service, call.request, &submission, due, stated.warnings)
+        Appended::AlreadySubmitted(job) => Fault::AlreadySubmitted(job),
+        Appended::QuotaReached { used } => Fault::QuotaReached { limit: None, used },
+        Appended::Refused(refusal) => Fault::Chain(refusal),
+        Appended::Replay { submission, .. } | Appended::New { submission, .. } => {
+            Fault::IdempotencyConflict(submission.job.id)
         }
-        Appended::Replay { fingerprint: known, submission } => {
-            replayed(service, call, known == fingerprint, &submission)
-        }
-        Appended::AlreadySubmitted(job) => Err(Fault::AlreadySubmitted(job)),
-        Appended::QuotaReached { used } => Err(Fault::QuotaReached { limit: None, used }),
-        Appended::Refused(refusal) => Err(Fault::Chain(refusal)),
     }
 }
 
@@ -138,7 +193,7 @@ fn created(
 ) -> Result<Reply, Fault> {
     let body = service.views.accepted(submission, warnings);
     let reply = Reply::json(Success::Accepted, request, body)?;
-    Ok(located(reply, submission).with(RETRY_AFTER, seconds_until(due, service.clock.now())))
+    Ok(reply.at(&location(submission)).with(RETRY_AFTER, seconds_until(due, service.clock.now())))
 }
 
 /// The answer to a key that was used before.
@@ -166,11 +221,11 @@ fn replayed(
             Reply::json(Success::Accepted, call.request, body)?.with(RETRY_AFTER, wait)
         }
     };
-    Ok(located(reply, submission).with(REPLAYED, HeaderValue::from_static("true")))
+    Ok(reply.at(&location(submission)).with(REPLAYED, HeaderValue::from_static("true")))
 }
 
-fn located(reply: Reply, submission: &Submission) -> Reply {
-    reply.at(&format!("/v1/jobs/{}", submission.job.id))
+fn location(submission: &Submission) -> String {
+    format!("/v1/jobs/{}", submission.job.id)
 }
 
 /// Whole seconds, one at least; five where nothing is known.
@@ -190,11 +245,12 @@ fn idempotency_key(headers: &HeaderMap) -> Result<String, Fault> {
         found = Some(value);
     }
     let key = found.ok_or(Fault::IdempotencyKeyMissing)?;
-    let visible = key.bytes().all(|byte| byte.is_ascii_graphic());
-    if key.is_empty() || key.len() > MAX_KEY || !visible {
-        return Err(Fault::IdempotencyKeyInvalid);
-    }
-    Ok(key.to_owned())
+    if is_key(key) { Ok(key.to_owned()) } else { Err(Fault::IdempotencyKeyInvalid) }
+}
+
+/// Whether a text can be an idempotency key.
+pub(super) fn is_key(text: &str) -> bool {
+    (1..=MAX_KEY).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// An account needs a certificate where they are required. One that has expired meanwhile holds the

@@ -1,15 +1,24 @@
-//! `GET /jobs/:id` and the QR of a job's invoice.
+//! The jobs of an account: list, single ones, their attempts, and the QR and XML of their records.
 
 use std::sync::Arc;
 
-use verifactu_core::{ledger::Submission, qr::Symbol, types::JobId};
+use verifactu_core::{
+    api::Jobs,
+    job::{JobKind, JobState},
+    ledger::{Filter, Submission},
+    qr::Symbol,
+    types::{InvoiceNumber, JobId, Nif},
+};
 
 use super::{
     Service,
     auth::Account,
     call::Call,
     error::{Fault, Success},
+    query::{Parameters, linked, paging},
+    records,
     reply::Reply,
+    view,
 };
 
 pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
@@ -17,10 +26,81 @@ pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) ->
     Reply::json(Success::Ok, call.request, service.views.job(&submission))
 }
 
+const STATES: &[(&str, JobState)] = &[
+    ("PENDING", JobState::Pending),
+    ("PROCESSING", JobState::Processing),
+    ("SUCCEEDED", JobState::Succeeded),
+    ("FAILED", JobState::Failed),
+    ("DEAD", JobState::Dead),
+];
+const KINDS: &[(&str, JobKind)] = &[("SEND_INVOICE", JobKind::Send), ("CANCEL_INVOICE", JobKind::Cancel)];
+
+pub(super) async fn list(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
+    let mut parameters = Parameters::of(&call);
+    let filter = Filter {
+        kind: parameters.word("type", KINDS),
+        state: parameters.word("status", STATES),
+        issuer: parameters.read("nif", Nif::parse),
+        number: parameters.read("numSerie", InvoiceNumber::parse),
+        from: parameters.since(),
+        until: parameters.before(),
+        ..Filter::default()
+    };
+    let page = parameters.page();
+    parameters.finish()?;
+    let listing = service.engine.ledger().list(&account.tenant.id, &filter, page).await?;
+    let listing = listing.ok_or_else(no_cursor)?;
+    let paging = paging(&listing);
+    let jobs = listing.items.iter().map(|item| service.views.job(item)).collect();
+    let reply = Reply::json(Success::Ok, call.request, Jobs { jobs, paging: paging.clone() })?;
+    Ok(linked(reply, &call, &paging))
+}
+
+/// A cursor that was never given out, or to somebody else.
+pub(super) fn no_cursor() -> Fault {
+    Fault::field("cursor", "is no cursor of this list")
+}
+
+pub(super) async fn attempts(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
+    let submission = find(&service, &call, &account).await?;
+    let attempts = service.engine.ledger().attempts(submission.job.id).await?;
+    Reply::json(Success::Ok, call.request, view::attempts(&attempts))
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Request,
+    Response,
+}
+
+/// The record's own XML, or the authority's own line for it.
+pub(super) async fn xml(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
+    let mut parameters = Parameters::of(&call);
+    let part = parameters.word("part", &[("request", Part::Request), ("response", Part::Response)]);
+    parameters.finish()?;
+    let submission = find(&service, &call, &account).await?;
+    let bytes = match part.unwrap_or(Part::Request) {
+        Part::Request => records::bytes_of(&submission.record),
+        Part::Response => {
+            let line = service.engine.ledger().answer_line(submission.job.id).await?;
+            line.ok_or(Fault::NotFound("answer yet"))?
+        }
+    };
+    Ok(Reply::raw("application/xml", bytes))
+}
+
 /// The QR at its regulation size, also before the authority has answered.
 pub(super) async fn qr(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
     let format = call.parameter("format")?;
     let submission = find(&service, &call, &account).await?;
+    picture(&service, &submission, format)
+}
+
+pub(super) fn picture(
+    service: &Service,
+    submission: &Submission,
+    format: Option<&str>,
+) -> Result<Reply, Fault> {
     let text =
         service.views.qr_text(&submission.record).ok_or(Fault::NotFound("QR: a cancellation has none"))?;
     let symbol = Symbol::new(&text).map_err(|error| Fault::Internal(error.into()))?;

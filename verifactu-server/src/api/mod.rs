@@ -4,6 +4,7 @@
 //! outside. The endpoints turn requests into calls of the engine and the accounts, and hold no state.
 
 mod auth;
+mod batches;
 mod call;
 mod certificates;
 mod chains;
@@ -12,13 +13,18 @@ mod invoices;
 mod jobs;
 mod me;
 mod multipart;
+mod preview;
+mod query;
+mod records;
 mod reply;
 mod routes;
 mod system;
 mod tenants;
 mod view;
+mod wait;
 
 pub(crate) use error::Fault;
+pub(crate) use reply::Pieces;
 
 use std::{
     sync::{
@@ -39,7 +45,11 @@ use verifactu_core::{
     types::{Clock, Environment, Ids, RequestId, TenantId},
 };
 
-use crate::{accounts::Keys, config::Limits, presenters::AccountPresenters};
+use crate::{
+    accounts::Keys,
+    config::{Limits, Role},
+    presenters::AccountPresenters,
+};
 
 use call::Call;
 use reply::Reply;
@@ -57,6 +67,7 @@ pub(crate) struct Service {
     pub(crate) keys: Keys,
     pub(crate) views: Views,
     pub(crate) environment: Environment,
+    pub(crate) role: Role,
     pub(crate) limits: Limits,
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
@@ -116,7 +127,7 @@ impl Service {
             reply = reply.with(DEPRECATION, HeaderValue::from_static(DEPRECATED_SINCE));
             let link = format!("<{path}>; rel=\"successor-version\"");
             if let Ok(link) = HeaderValue::from_str(&link) {
-                reply = reply.with(http::header::LINK, link);
+                reply.headers.append(http::header::LINK, link);
             }
         }
         let response = self.seal(request, reply);
@@ -153,10 +164,11 @@ impl Service {
             Err(methods) if methods.is_empty() => return Err(Fault::NotFound("route")),
             Err(methods) => return Err(Fault::Method(methods)),
         };
-        let Arrived { request, query, headers, body, .. } = arrived;
-        let call = Call { request, headers, variables, query, body };
+        let Arrived { request, path, query, headers, body, .. } = arrived;
+        let call = Call { request, headers, variables, path, query, body };
         match route.endpoint {
             Endpoint::Anyone(handler) => handler(self, call).await,
+            _ if self.role == Role::Worker => Err(Fault::NotFound("route")),
             Endpoint::Operator(handler) => {
                 self.operator(&call.headers)?;
                 handler(self, call).await
@@ -170,7 +182,7 @@ impl Service {
 
     /// The headers that every answer has.
     fn seal(&self, request: RequestId, reply: Reply) -> Response<Bytes> {
-        let Reply { status, mut headers, body } = reply;
+        let Reply { status, mut headers, body, rest } = reply;
         if let Ok(value) = HeaderValue::from_str(&request.to_string()) {
             headers.insert(REQUEST_ID, value);
         }
@@ -179,6 +191,9 @@ impl Service {
         let mut response = Response::new(body);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
+        if let Some(rest) = rest {
+            response.extensions_mut().insert(rest);
+        }
         response
     }
 

@@ -12,8 +12,8 @@ use verifactu_core::api::Scope;
 use crate::config::Limits;
 
 use super::{
-    Service, auth::Account, call::Call, certificates, chains, error::Fault, invoices, jobs, me, reply::Reply,
-    system, tenants,
+    Service, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices, jobs, me,
+    preview, records, reply::Reply, system, tenants,
 };
 
 macro_rules! routes {
@@ -38,12 +38,23 @@ macro_rules! routes {
 routes! {
     POST   "/send-invoice"          key(InvoicesWrite)     invoices::send;
     POST   "/cancel-invoice"        key(InvoicesWrite)     invoices::cancel;
+    POST   "/invoices/preview"      key(InvoicesWrite)     preview::preview;
+    POST   "/batches"               key(InvoicesWrite)     batches::create, batch;
+    GET    "/batches/:id"           key(InvoicesRead)      batches::show;
+    GET    "/jobs"                  key(InvoicesRead)      jobs::list;
     GET    "/jobs/:id"              key(InvoicesRead)      jobs::show;
+    GET    "/jobs/:id/attempts"     key(InvoicesRead)      jobs::attempts;
+    GET    "/jobs/:id/xml"          key(InvoicesRead)      jobs::xml;
     GET    "/jobs/:id/qr"           key(InvoicesRead)      jobs::qr;
 
     GET    "/me"                    key()                  me::show;
     GET    "/me/chains"             key(InvoicesRead)      chains::list;
     GET    "/me/chains/:id/verify"  key(InvoicesRead)      chains::verify;
+    GET    "/me/invoice-records"    key(InvoicesRead)      records::list;
+    GET    "/me/invoice-records/export"  key(InvoicesRead)  records::export;
+    GET    "/me/invoice-records/:id"     key(InvoicesRead)  records::show;
+    GET    "/me/invoice-records/:id/xml" key(InvoicesRead)  records::xml;
+    GET    "/me/invoice-records/:id/qr"  key(InvoicesRead)  records::qr;
     GET    "/me/certificate"        key(CertificatesRead)  certificates::show;
     POST   "/me/certificate"        key(CertificatesWrite) certificates::upload, certificate;
     DELETE "/me/certificate"        key(CertificatesWrite) certificates::delete;

@@ -18,9 +18,12 @@ pub(super) async fn health(_: Arc<Service>, call: Call) -> Result<Reply, Fault> 
 
 /// Each dependency by name. What the inside says about a failure stays in the log.
 pub(super) async fn ready(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let ledger = service.engine.ledger().probe().await;
+    let (ledger, queue) = tokio::join!(service.engine.ledger().probe(), service.queue.probe());
     if let Err(error) = &ledger {
         tracing::error!(error = error as &dyn std::error::Error, "the ledger failed its probe");
+    }
+    if let Err(error) = &queue {
+        tracing::error!(error = error as &dyn std::error::Error, "the queue failed its probe");
     }
     let stopping = service.is_stopping();
     let dependency = |name: &str, problem: Option<&str>| Dependency {
@@ -30,6 +33,10 @@ pub(super) async fn ready(service: Arc<Service>, call: Call) -> Result<Reply, Fa
     };
     let dependencies = vec![
         dependency("ledger", ledger.is_err().then_some("the ledger does not answer or cannot write")),
+        dependency(
+            "queue",
+            queue.is_err().then_some("the queue is out of reach; what is accepted is sent later"),
+        ),
         dependency("service", stopping.then_some("the service is stopping")),
     ];
     let ready = Ready {

@@ -2,16 +2,18 @@
 
 use verifactu_core::{
     api::{
-        Accepted, AuthorityResult, CertificateInfo, CertificateKind, CsvStatus, ErrorItem, ErrorLevel,
-        ErrorSource, Job, JobResult, JobStatus, JobType, LastErrorDetail, QrInfo, Warning,
+        self, Accepted, AuthorityResult, CertificateInfo, CertificateKind, CsvStatus, ErrorItem, ErrorLevel,
+        ErrorSource, InvoiceRecord, Job, JobAttempt, JobAttempts, JobResult, JobStatus, JobType,
+        LastErrorDetail, QrInfo, RecordState, RecordType, Warning,
     },
     certificate::{Certificate, HolderKind},
     job::{
         AuthorityAnswer, Csv, Failure, FailureClass, FailureSource, JobKind, JobState, Progress,
         RecordOutcome, Standing, SubmissionOutcome,
     },
-    ledger::{RecordRow, Submission},
+    ledger::{Attempt, AttemptOutcome, RecordRow, Submission},
     qr::CheckService,
+    record::{Invoice, RecordKind},
 };
 
 /// Shows what the ledger holds.
@@ -71,7 +73,12 @@ impl Views {
         record.total.map(|total| self.check.text_of(&record.invoice, total))
     }
 
-    fn qr_info(&self, record: &RecordRow, progress: &Progress) -> QrInfo {
+    /// The text of the QR of an invoice that is no record yet.
+    pub(super) fn invoice_qr(&self, invoice: &Invoice) -> String {
+        self.check.text(invoice)
+    }
+
+    pub(super) fn qr_info(&self, record: &RecordRow, progress: &Progress) -> QrInfo {
         let (csv, csv_status) = match &progress.csv {
             Some(Csv::Present(csv)) => (Some(csv.clone()), Some(CsvStatus::Present)),
             Some(Csv::Lost) => (None, Some(CsvStatus::Lost)),
@@ -134,6 +141,60 @@ pub(super) fn certificate(
     }
 }
 
+/// A record with what became of it.
+pub(super) fn record(submission: &Submission) -> InvoiceRecord {
+    let Submission { job, record } = submission;
+    InvoiceRecord {
+        id: record.id,
+        job_id: job.id,
+        nif_emisor: record.invoice.issuer,
+        num_serie: record.invoice.number.clone(),
+        fecha: record.invoice.date,
+        fecha_hora_huso_gen_registro: record.generated_at.to_string(),
+        tipo: record_type(record.kind),
+        posicion: record.position,
+        huella: record.huella,
+        huella_anterior: record.previous,
+        csv: match &job.progress.csv {
+            Some(Csv::Present(csv)) => Some(csv.clone()),
+            Some(Csv::Lost) | None => None,
+        },
+        estado: match job.progress.standing {
+            Standing::Waiting => RecordState::Pendiente,
+            Standing::InDoubt => RecordState::EnDuda,
+            Standing::Accepted => RecordState::Correcto,
+            Standing::AcceptedWithErrors => RecordState::AceptadoConErrores,
+            Standing::Rejected => RecordState::Incorrecto,
+        },
+        created_at: job.created_at.into(),
+    }
+}
+
+pub(super) const fn record_type(kind: RecordKind) -> RecordType {
+    match kind {
+        RecordKind::Invoice => RecordType::Alta,
+        RecordKind::Cancellation => RecordType::Anulacion,
+    }
+}
+
+pub(super) fn attempts(attempts: &[Attempt]) -> JobAttempts {
+    let shown = |(n, attempt): (u32, &Attempt)| JobAttempt {
+        n,
+        started_at: attempt.started_at.into(),
+        duration_ms: attempt.duration_ms,
+        outcome: match attempt.outcome {
+            AttemptOutcome::Accepted => api::AttemptOutcome::Accepted,
+            AttemptOutcome::Rejected => api::AttemptOutcome::Rejected,
+            AttemptOutcome::Error => api::AttemptOutcome::Error,
+            AttemptOutcome::InDoubt => api::AttemptOutcome::InDoubt,
+            AttemptOutcome::Unreachable => api::AttemptOutcome::Unreachable,
+        },
+        code: attempt.code.map(|code| code.to_string()),
+        message_id: attempt.message,
+    };
+    JobAttempts { attempts: (1..).zip(attempts).map(shown).collect() }
+}
+
 const fn kind(kind: JobKind) -> JobType {
     match kind {
         JobKind::Send => JobType::SendInvoice,
@@ -141,7 +202,7 @@ const fn kind(kind: JobKind) -> JobType {
     }
 }
 
-const fn status(state: JobState) -> JobStatus {
+pub(super) const fn status(state: JobState) -> JobStatus {
     match state {
         JobState::Pending => JobStatus::Pending,
         JobState::Processing => JobStatus::Processing,

@@ -23,6 +23,7 @@ use std::{
 use verifactu_core::{
     authority::https,
     engine,
+    queue::RedisQueue,
     record::{ComputerSystem, Identification, Party, SystemId},
     types::{Environment, Nif, Secret, SecretBytes, Text},
 };
@@ -43,6 +44,10 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// Bounds of requests and connections.
     pub limits: Limits,
+    /// Where the queue is.
+    pub queue: QueueConfig,
+    /// What this process does.
+    pub role: Role,
     /// How the tax authority is reached.
     pub authority: AuthorityConfig,
     /// How the engine behaves, with the system that records name.
@@ -77,6 +82,8 @@ pub struct TlsFiles {
 pub struct Limits {
     /// Bytes of a body.
     pub body: usize,
+    /// Bytes of a batch.
+    pub batch: usize,
     /// Bytes of a certificate upload.
     pub certificate: usize,
     /// Bytes of request line and headers together.
@@ -95,6 +102,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 256 * 1024,
+            batch: 8 * 1024 * 1024,
             certificate: 128 * 1024,
             headers: 16 * 1024,
             header_read: Duration::from_secs(10),
@@ -103,6 +111,35 @@ impl Default for Limits {
             connections: 4096,
         }
     }
+}
+
+/// Where the queue is.
+#[derive(Clone, Debug, Default)]
+pub enum QueueConfig {
+    /// In this process, which then is the only one.
+    #[default]
+    Memory,
+    /// In Redis, for several processes.
+    Redis {
+        /// Its address, which may hold a password.
+        address: Secret,
+        /// The only roots to trust, a PEM file; those of the system if absent.
+        ca: Option<PathBuf>,
+        /// Tells the queue from others at that address; the environment's name if absent.
+        name: Option<String>,
+    },
+}
+
+/// What a process does, of several that share a ledger and a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// It takes requests and sends to the authority.
+    #[default]
+    All,
+    /// It takes requests, and leaves the sending to others.
+    Api,
+    /// It sends, and answers only whether it is alive and ready.
+    Worker,
 }
 
 /// How the tax authority is reached.
@@ -186,6 +223,8 @@ impl Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             tls: None,
             limits: Limits::default(),
+            queue: QueueConfig::Memory,
+            role: Role::All,
             authority: AuthorityConfig::default(),
             engine: engine::Settings::new(system),
             workers: 4,
@@ -234,6 +273,7 @@ impl Config {
             .ok_or(ConfigError::Missing { setting: "--data-dir", reason: "always" })?;
         let mut config = Self::new(environment, data_dir, system(&reader, environment)?);
         config.read_service(&reader)?;
+        config.read_queue(&reader)?;
         config.read_authority(&reader)?;
         config.read_engine(&reader)?;
         config.read_limits(&reader)?;
@@ -280,6 +320,33 @@ impl Config {
             self.signature = SignatureMode::XadesWithEc;
         }
         Ok(())
+    }
+
+    fn read_queue(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        let address = reader.read("queue", "memory, redis:// or rediss://", |text| {
+            let shared = ["redis://", "rediss://", "unix://"].iter().any(|scheme| text.starts_with(scheme));
+            (shared || text == "memory").then(|| shared.then(|| Secret::new(text.to_owned())))
+        })?;
+        let ca = reader.read("queue-ca", "a file", path)?;
+        let name =
+            reader.read("queue-name", "1 to 64 letters, digits, dots, underscores or hyphens", |text| {
+                RedisQueue::is_name(text).then(|| text.to_owned())
+            })?;
+        if let Some(address) = address.flatten() {
+            self.queue = QueueConfig::Redis { address, ca, name };
+        }
+        reader.set(&mut self.role, "role", "all, api or worker", |text| match text {
+            "all" => Some(Role::All),
+            "api" => Some(Role::Api),
+            "worker" => Some(Role::Worker),
+            _ => None,
+        })?;
+        match (&self.queue, self.role) {
+            (QueueConfig::Memory, Role::Api | Role::Worker) => {
+                Err(ConfigError::Missing { setting: "--queue", reason: "in the roles api and worker" })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Nowhere but in the sandbox is there a certificate of the platform (specification, Digital
@@ -330,6 +397,7 @@ impl Config {
     fn read_limits(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
         let limits = &mut self.limits;
         reader.size(&mut limits.body, "limit-body")?;
+        reader.size(&mut limits.batch, "limit-batch")?;
         reader.size(&mut limits.certificate, "limit-certificate")?;
         reader.size(&mut limits.headers, "limit-headers")?;
         reader.time(&mut limits.header_read, "limit-header-read")?;

@@ -58,6 +58,7 @@ settings! {
     "listen", "ADDRESS", Plain, "Address to listen on; port 0 takes a free one [127.0.0.1:8080]";
     "tls-cert", "FILE", Plain, "Certificate chain of the service itself (PEM)";
     "tls-key", "FILE", Plain, "Private key of that certificate (PEM)";
+    "role", "NAME", Plain, "all; api takes requests and sends nothing; worker sends and takes no requests [all]";
     "workers", "NUMBER", Plain, "Chains that are dispatched side by side [4]";
     "stop-delay", "TIME", Plain, "How long the service says that it is not ready before a stop begins [0s]";
     "stop-within", "TIME", Plain, "How long a stop may take [30s]";
@@ -67,6 +68,10 @@ settings! {
     "admin-key", "KEY", SecretAlias("ADMIN_KEY"), "Key of the operator; generated if absent";
     "key-pepper", "TEXT", Secret, "Keys the hashes of API keys; generated if absent";
     "vault-key", "KEYS", Secret, "Keys that seal certificates, as number:base64 of 32 bytes, comma between; generated if absent";
+
+    "queue", "ADDRESS", Secret, "memory, or the queue that several processes share: redis:// or rediss://, with user and password in it [memory]";
+    "queue-ca", "FILE", Plain, "The only root certificates to trust at the queue (PEM)";
+    "queue-name", "NAME", Plain, "Tells the queue from others at that address [the environment]";
 
     "authority-url", "URL", Plain, "Address of the authority, https://host:port; required in the sandbox";
     "authority-ca", "FILE", Plain, "The only root certificates to trust at the authority (PEM)";
@@ -101,6 +106,7 @@ settings! {
     "validation-demote", "RULES", Plain, "Rules whose findings are only warnings, comma between";
 
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";
+    "limit-batch", "SIZE", Plain, "Largest body of a batch [8 MiB]";
     "limit-certificate", "SIZE", Plain, "Largest body of a certificate upload [128 KiB]";
     "limit-headers", "SIZE", Plain, "Largest request line and headers together [16 KiB]";
     "limit-header-read", "TIME", Plain, "Limit of reading the headers [10s]";

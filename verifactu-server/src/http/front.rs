@@ -4,17 +4,20 @@
 //! route table. A tree of filters, one per route, would compile in minutes and answer failures in
 //! warp's own way, which has no room for a request's identifier.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, io, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 use hyper::{body::Incoming, service::Service as _};
 use hyper_util::service::TowerToHyperService;
 use verifactu_core::types::RequestId;
 use warp::{Filter, path::FullPath};
 
-use crate::api::{Arrived, Fault, Service};
+use crate::api::{Arrived, Fault, Pieces, Service};
+
+/// The body of an answer: in memory, or in pieces.
+type Outgoing = UnsyncBoxBody<Bytes, io::Error>;
 
 /// How much of a body that is too large is read and dropped, so that the caller gets to read why.
 const DRAIN: usize = 4 * 1024 * 1024;
@@ -31,7 +34,7 @@ pub(super) async fn answer(
     service: Arc<Service>,
     request: Request<Incoming>,
     stopped: bool,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> Result<Response<Outgoing>, Infallible> {
     let id = RequestId(service.ids.next());
     let (parts, body) = request.into_parts();
     let body = if stopped { Err(Fault::ShuttingDown) } else { read(&service, &parts, body).await };
@@ -44,19 +47,27 @@ pub(super) async fn answer(
             return Ok(through_warp(service, request).await);
         }
     };
-    Ok(response.map(Full::new))
+    Ok(response.map(whole))
 }
 
-async fn through_warp(service: Arc<Service>, request: Request<Full<Bytes>>) -> Response<Full<Bytes>> {
+async fn through_warp(service: Arc<Service>, request: Request<Full<Bytes>>) -> Response<Outgoing> {
     let warp = TowerToHyperService::new(warp::service(filter(service)));
     let response = match warp.call(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     };
-    let (parts, body) = response.into_parts();
+    let (mut parts, body) = response.into_parts();
+    if let Some(pieces) = parts.extensions.remove::<Pieces>() {
+        parts.headers.remove(http::header::CONTENT_LENGTH);
+        return Response::from_parts(parts, pieces.boxed_unsync());
+    }
     // The body is in memory already, so collecting it neither waits nor fails.
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    Response::from_parts(parts, Full::new(body))
+    Response::from_parts(parts, whole(body))
+}
+
+fn whole(body: Bytes) -> Outgoing {
+    Full::new(body).map_err(|never| match never {}).boxed_unsync()
 }
 
 fn filter(

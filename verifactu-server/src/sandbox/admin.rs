@@ -38,14 +38,14 @@ async fn route(authority: &Authority, request: Request<Incoming>) -> Result<Resp
         (Method::GET, "/health") => json(&Health { status: "ok" }),
         (Method::GET, "/records") => json(&invoices(authority, nif(&request)).await?),
         (Method::GET, "/registrations") => json(&registrations(authority, nif(&request)).await?),
-        (Method::GET, "/settings") => json(&authority.settings()),
+        (Method::GET, "/settings") => json(&*authority.settings()),
         (Method::PUT, "/settings") => {
-            let mut settings = serde_json::to_value(authority.settings())?;
+            let mut settings = serde_json::to_value(&*authority.settings())?;
             if let Value::Object(fields) = &mut settings {
                 fields.extend(read::<Map<String, Value>>(request).await?);
             }
             authority.set_settings(serde_json::from_value(settings)?)?;
-            json(&authority.settings())
+            json(&*authority.settings())
         }
         (Method::GET, "/faults") => json(&authority.faults.armed()),
         (Method::POST, "/faults") => {

@@ -1,6 +1,6 @@
 //! What all connections of one sandbox share.
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::SandboxError;
 use super::clock::{Clock, Madrid};
@@ -15,7 +15,7 @@ pub(crate) struct Authority {
     pub(crate) madrid: Madrid,
     pub(crate) pki: Pki,
     pub(crate) faults: Faults,
-    settings: RwLock<Settings>,
+    settings: RwLock<Arc<Settings>>,
 }
 
 impl Authority {
@@ -32,17 +32,17 @@ impl Authority {
             madrid: Madrid::load()?,
             pki,
             faults: Faults::default(),
-            settings: RwLock::new(settings),
+            settings: RwLock::new(Arc::new(settings)),
         })
     }
 
-    pub(crate) fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Arc<Settings> {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn set_settings(&self, settings: Settings) -> Result<(), SandboxError> {
         settings.check()?;
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
         Ok(())
     }
 }

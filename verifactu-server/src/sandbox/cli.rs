@@ -10,7 +10,7 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::pki::{DEFAULT_PASSPHRASE, Holder, HolderKind, Pki, Privacy, write_whole};
-use super::{PresenterPolicy, SandboxConfig, SandboxError, Settings};
+use super::{Census, PresenterPolicy, SandboxConfig, SandboxError, Settings};
 
 /// Run a tax authority to test against.
 #[derive(Args, Clone, Debug)]
@@ -36,6 +36,9 @@ pub struct SandboxArgs {
     /// Let every certificate present for every issuer.
     #[arg(long)]
     any_presenter: bool,
+    /// File with the census as JSON: who exists, and under which name.
+    #[arg(long, value_name = "FILE")]
+    census: Option<PathBuf>,
 }
 
 /// What the sandbox reports when it listens: one line of JSON.
@@ -57,10 +60,15 @@ impl SandboxArgs {
     /// When the sandbox cannot start, or the line cannot be written.
     pub async fn run(self, mut out: impl Write, stop: impl Future<Output = ()>) -> Result<(), SandboxError> {
         let presenters = if self.any_presenter { PresenterPolicy::Anyone } else { PresenterPolicy::Holder };
+        let census = match self.census {
+            None => Census::default(),
+            Some(path) => Census::load(&path)?,
+        };
         let mut config = SandboxConfig::default().listen(self.listen).settings(Settings {
             wait_seconds: Some(self.wait),
             page_size: self.page_size,
             presenters,
+            census,
             ..Settings::default()
         });
         if let Some(admin) = self.admin {

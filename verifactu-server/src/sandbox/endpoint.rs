@@ -1,4 +1,4 @@
-//! The service's address: what stands between the connection and the two operations.
+//! The addresses of the services: what stands between the connection and the operations.
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
@@ -7,7 +7,9 @@ use super::authority::Authority;
 use super::body::{self, AnswerBody, Cut};
 use super::faults::{Effect, Fault, MessageKind};
 use super::finding::Finding;
+use super::nif_check;
 use super::pki::Presenter;
+use super::qr_page;
 use super::query;
 use super::refusal::Refusal;
 use super::submission::{self, Forced};
@@ -15,6 +17,12 @@ use super::xml::{Element, Ns, XmlError};
 
 /// Path of the service for voluntary submissions, and of its query.
 pub const VERIFACTU_PATH: &str = "/wlpl/TIKE-CONT/ws/SistemaFacturacion/VerifactuSOAP";
+
+/// Path of the check of NIFs.
+pub const NIF_CHECK_PATH: &str = "/wlpl/BURT-JDIT/ws/VNifV2SOAP";
+
+/// Path of the page behind the QR of an invoice.
+pub const QR_PATH: &str = "/wlpl/TIKE-CONT/ValidarQR";
 
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
 const FAULT_HEADER: &str = "x-sandbox-fault";
@@ -38,9 +46,12 @@ pub(crate) enum Client {
 
 /// Answers one request, or ends the connection.
 pub(crate) async fn serve(authority: &Authority, client: Client, request: Request<Incoming>) -> Answered {
-    if request.uri().path() != VERIFACTU_PATH {
-        return Ok(status(StatusCode::NOT_FOUND));
-    }
+    let service = match request.uri().path() {
+        VERIFACTU_PATH => Service::Verifactu,
+        NIF_CHECK_PATH => Service::NifCheck,
+        QR_PATH => return Ok(qr(authority, &request).await),
+        _ => return Ok(status(StatusCode::NOT_FOUND)),
+    };
     let presenter = match client {
         Client::Unknown => return Ok(redirect()),
         Client::Nameless => {
@@ -75,7 +86,7 @@ pub(crate) async fn serve(authority: &Authority, client: Client, request: Reques
         Err(Ok(code)) => return Ok(status(code)),
         Err(Err(cut)) => return Err(cut),
     };
-    let message = message(&bytes);
+    let message = message(service, &bytes);
     let fault = ordered.or_else(|| {
         let about = message.as_ref().ok().map(|(kind, root)| (*kind, issuer(root)));
         authority.faults.take_for(about)
@@ -84,8 +95,23 @@ pub(crate) async fn serve(authority: &Authority, client: Client, request: Reques
         return Ok(answer(authority, &presenter, message, None).await.into_response());
     };
     tracing::info!(?fault, "fault on demand");
-    tokio::time::sleep(fault.delay()).await;
     spoilt(authority, &presenter, message, &fault).await
+}
+
+/// A service of SOAP, by its path.
+#[derive(Clone, Copy)]
+enum Service {
+    Verifactu,
+    NifCheck,
+}
+
+async fn qr(authority: &Authority, request: &Request<Incoming>) -> Response<AnswerBody> {
+    if *request.method() != Method::GET {
+        return status(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    let page = qr_page::answer(authority, request.uri().query().unwrap_or_default()).await;
+    let kind = if page.json { "application/json;charset=UTF-8" } else { "text/html;charset=UTF-8" };
+    with_type(StatusCode::OK, kind, page.text)
 }
 
 /// What the service has to say.
@@ -113,6 +139,7 @@ async fn answer(
     let effect = fault.map(Fault::effect);
     let envelope = match message {
         Err(refusal) => Err(refusal),
+        Ok((MessageKind::NifCheck, root)) => nif_check::answer(&authority.settings().census, &root),
         Ok((MessageKind::Query, root)) => query::answer(authority, presenter, root).await,
         Ok((MessageKind::Submission, root)) => {
             let forced = match effect {
@@ -158,13 +185,21 @@ async fn spoilt(
             | Effect::DropLine(_)
             | Effect::Force { .. }
     );
+    // A client that stops waiting takes its request with it: what is to be stored before the delay
+    // must be stored before the client gives up.
+    if !fault.is_after_storing() {
+        tokio::time::sleep(fault.delay()).await;
+    }
     let processed = if changes_answer || fault.is_after_storing() {
         Some(answer(authority, presenter, message, Some(fault)).await)
     } else {
         None
     };
+    if fault.is_after_storing() {
+        tokio::time::sleep(fault.delay()).await;
+    }
     match (fault.effect(), processed) {
-        (Effect::Cut | Effect::CloseUnread, _) => Err(Cut),
+        (Effect::Cut | Effect::CloseUnread | Effect::TlsAlert, _) => Err(Cut),
         (Effect::Status(code), _) => {
             let code = StatusCode::from_u16(*code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             Ok(page(code, HTML))
@@ -186,7 +221,7 @@ async fn spoilt(
 }
 
 /// Reads envelope and body: which message it is, and its root.
-fn message(bytes: &[u8]) -> Result<(MessageKind, Element), Refusal> {
+fn message(service: Service, bytes: &[u8]) -> Result<(MessageKind, Element), Refusal> {
     if bytes.trim_ascii().is_empty() {
         return Err(Refusal::new(4138));
     }
@@ -218,10 +253,16 @@ fn message(bytes: &[u8]) -> Result<(MessageKind, Element), Refusal> {
     if let Some(further) = roots.next() {
         return Err(missing(&further.name));
     }
-    match (root.ns, root.name.as_str()) {
-        (Ns::Submission, "RegFactuSistemaFacturacion") => Ok((MessageKind::Submission, root)),
-        (Ns::Query, "ConsultaFactuSistemaFacturacion") => Ok((MessageKind::Query, root)),
-        _ => Err(missing("RegFactuSistemaFacturacion")),
+    match (service, root.ns, root.name.as_str()) {
+        (Service::Verifactu, Ns::Submission, "RegFactuSistemaFacturacion") => {
+            Ok((MessageKind::Submission, root))
+        }
+        (Service::Verifactu, Ns::Query, "ConsultaFactuSistemaFacturacion") => Ok((MessageKind::Query, root)),
+        (Service::Verifactu, ..) => Err(missing("RegFactuSistemaFacturacion")),
+        (Service::NifCheck, Ns::NifCheck | Ns::NifCheckPlain, "VNifV2Ent") => {
+            Ok((MessageKind::NifCheck, root))
+        }
+        (Service::NifCheck, ..) => Err(missing("VNifV2Ent")),
     }
 }
 

@@ -15,6 +15,14 @@ pub enum SandboxError {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// The file of the census is not its JSON.
+    #[error("{path} is not the JSON of a census")]
+    Census {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
     /// An address could not be listened on.
     #[error("cannot listen on {address}")]
     Listen {

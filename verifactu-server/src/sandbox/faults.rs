@@ -17,6 +17,9 @@ use super::refusal::FaultSide;
 pub enum Effect {
     /// Nothing but the delay.
     Delay,
+    /// The TLS handshake ends with the alert `access_denied`. It is met by connections, and so
+    /// cannot be limited to an issuer or a kind of message, nor ordered by a request.
+    TlsAlert,
     /// The connection ends before the body is read. Cannot be limited to an issuer or a kind of
     /// message, which stand in the body.
     CloseUnread,
@@ -56,7 +59,7 @@ pub enum Effect {
     },
 }
 
-/// The two messages of the service.
+/// The messages of the services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
@@ -64,6 +67,8 @@ pub enum MessageKind {
     Submission,
     /// `ConsultaFactuSistemaFacturacion`.
     Query,
+    /// `VNifV2`.
+    NifCheck,
 }
 
 /// A fault, and the requests it is for.
@@ -97,7 +102,7 @@ impl Fault {
     }
 
     /// The message is processed and what it registers is stored; then the fault takes the place of
-    /// the answer.
+    /// the answer. A delay comes between the two.
     #[must_use]
     pub fn after_storing(mut self) -> Self {
         self.after_storing = true;
@@ -141,10 +146,14 @@ impl Fault {
 
     /// Reads the request header: a fault's name, or JSON.
     pub(crate) fn from_header(value: &str) -> Result<Self, serde_json::Error> {
-        if value.trim_start().starts_with('{') {
-            serde_json::from_str(value)
+        let fault: Self = if value.trim_start().starts_with('{') {
+            serde_json::from_str(value)?
         } else {
-            serde_json::from_value(serde_json::json!({ "fault": value.trim() }))
+            serde_json::from_value(serde_json::json!({ "fault": value.trim() }))?
+        };
+        match fault.effect {
+            Effect::TlsAlert => Err(serde::de::Error::custom("a request comes too late for tls_alert")),
+            _ => Ok(fault),
         }
     }
 
@@ -193,6 +202,11 @@ impl Faults {
         self.lock().iter().cloned().collect()
     }
 
+    /// The first fault for a connection that has only just come.
+    pub(crate) fn take_handshake(&self) -> Option<Fault> {
+        self.take(|fault| fault.effect == Effect::TlsAlert)
+    }
+
     /// The first fault for a request whose body has not been read.
     pub(crate) fn take_unread(&self) -> Option<Fault> {
         self.take(|fault| fault.effect == Effect::CloseUnread)
@@ -200,7 +214,10 @@ impl Faults {
 
     /// The first fault for a message, or for one that could not be read.
     pub(crate) fn take_for(&self, message: Option<(MessageKind, &str)>) -> Option<Fault> {
-        self.take(|fault| fault.effect != Effect::CloseUnread && fault.fits(message))
+        self.take(|fault| {
+            let of_messages = !matches!(fault.effect, Effect::CloseUnread | Effect::TlsAlert);
+            of_messages && fault.fits(message)
+        })
     }
 
     fn take(&self, wanted: impl Fn(&Fault) -> bool) -> Option<Fault> {
@@ -256,6 +273,7 @@ struct Wire {
 #[serde(rename_all = "snake_case")]
 enum Name {
     Delay,
+    TlsAlert,
     CloseUnread,
     Cut,
     CutAnswer,
@@ -290,6 +308,7 @@ impl TryFrom<Wire> for Fault {
     fn try_from(wire: Wire) -> Result<Self, WireError> {
         let effect = match wire.fault.ok_or(WireError::Name)? {
             Name::Delay => Effect::Delay,
+            Name::TlsAlert => Effect::TlsAlert,
             Name::CloseUnread => Effect::CloseUnread,
             Name::Cut => Effect::Cut,
             Name::CutAnswer => Effect::CutAnswer,
@@ -334,6 +353,7 @@ impl From<Fault> for Wire {
         };
         wire.fault = Some(match fault.effect {
             Effect::Delay => Name::Delay,
+            Effect::TlsAlert => Name::TlsAlert,
             Effect::CloseUnread => Name::CloseUnread,
             Effect::Cut => Name::Cut,
             Effect::CutAnswer => Name::CutAnswer,

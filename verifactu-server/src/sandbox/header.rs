@@ -7,7 +7,7 @@ use super::nif;
 use super::pki::Presenter;
 use super::refusal::Refusal;
 use super::schema::{self, civil_date};
-use super::settings::PresenterPolicy;
+use super::settings::{PresenterPolicy, Settings};
 use super::xml::Element;
 
 /// From this day on, the day of renunciation must be the last of a year.
@@ -17,7 +17,7 @@ const YEAR_ENDS_FROM: Date = date(2027, 1, 1);
 pub(crate) fn check(
     header: &Element,
     presenter: &Presenter,
-    policy: PresenterPolicy,
+    settings: &Settings,
     today: Date,
 ) -> Result<(), Refusal> {
     schema::HEADER.content(header)?;
@@ -25,9 +25,29 @@ pub(crate) fn check(
     if !nif::is_valid(issuer) {
         return Err(identified(4116, header, "ObligadoEmision").into());
     }
+    let name_of =
+        |block: &str| header.at(block).and_then(|party| party.text_at("NombreRazon")).unwrap_or_default();
+    if nif::is_person(issuer) && name_of("ObligadoEmision").is_empty() {
+        return Err(Refusal::new(1282));
+    }
+    if !settings.census.identifies(issuer, name_of("ObligadoEmision")) {
+        return Err(identified(4104, header, "ObligadoEmision").into());
+    }
     let representative = header.text_at("Representante/NIF");
     if representative.is_some_and(|nif| !nif::is_valid(nif)) {
         return Err(identified(4117, header, "Representante").into());
+    }
+    if let Some(nif) = representative {
+        let name = name_of("Representante");
+        let code = match (nif::is_person(nif) && name.is_empty(), settings.census.identifies(nif, name)) {
+            (true, _) => Some(1282),
+            (false, true) => None,
+            (false, false) if settings.census.holds(nif) => Some(4124),
+            (false, false) => Some(4105),
+        };
+        if let Some(code) = code {
+            return Err(identified(code, header, "Representante").into());
+        }
     }
     if header.at("RemisionRequerimiento").is_some() {
         return Err(Refusal::new(4126));
@@ -38,7 +58,7 @@ pub(crate) fn check(
     {
         return Err(Refusal::new(4120));
     }
-    let may = match policy {
+    let may = match settings.presenters {
         PresenterPolicy::Anyone => true,
         PresenterPolicy::Holder => {
             presenter.is(issuer) || representative.is_some_and(|nif| presenter.is(nif))

@@ -1,13 +1,14 @@
 //! A tax authority to develop and test against, offline.
 //!
 //! It speaks what AEAT's service for voluntary submissions speaks: SOAP over TLS with client
-//! certificates, `RegFactuSistemaFacturacion` and `ConsultaFactuSistemaFacturacion`, the codes and
-//! the state machine of the published validations. It is independent of the client it judges: its
+//! certificates, `RegFactuSistemaFacturacion`, `ConsultaFactuSistemaFacturacion` and `VNifV2`, the
+//! codes and the state machine of the published validations; and it has the page behind the QR. It is independent of the client it judges: its
 //! schema tables, its huella and its checks are its own. Any client in any language may be pointed
 //! at it; [`Pki`] makes the certificates.
 //!
 //! It differs from AEAT knowingly in this: seals are served on the same port as other certificates;
-//! who exists in the census is not asked; and it does what a [`Fault`] orders.
+//! the [`Census`] is one of its settings; VAT numbers of the Union and agreements are not looked up;
+//! and it does what a [`Fault`] orders.
 //!
 //! ```
 //! use verifactu_server::sandbox::{Holder, SandboxConfig};
@@ -26,6 +27,7 @@
 mod admin;
 mod authority;
 mod body;
+mod census;
 mod cli;
 mod clock;
 mod codes;
@@ -35,7 +37,9 @@ mod faults;
 mod finding;
 mod header;
 mod nif;
+mod nif_check;
 mod pki;
+mod qr_page;
 mod query;
 mod record;
 mod refusal;
@@ -49,9 +53,10 @@ mod store;
 mod submission;
 mod xml;
 
+pub use self::census::{Census, CensusEntry, CensusStatus, Unlisted};
 pub use self::cli::{PkiArgs, SandboxArgs};
 pub use self::clock::Clock;
-pub use self::endpoint::VERIFACTU_PATH;
+pub use self::endpoint::{NIF_CHECK_PATH, QR_PATH, VERIFACTU_PATH};
 pub use self::error::SandboxError;
 pub use self::faults::{Effect, Fault, MessageKind};
 pub use self::pki::{DEFAULT_PASSPHRASE, Holder, HolderKind, Issued, KeyKind, Pki};

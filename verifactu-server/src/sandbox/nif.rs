@@ -27,6 +27,11 @@ pub(crate) fn is_valid(nif: &str) -> bool {
     }
 }
 
+/// Whether a valid NIF is a natural person's.
+pub(crate) fn is_person(nif: &str) -> bool {
+    nif.starts_with(|first: char| first.is_ascii_digit() || matches!(first, 'K'..='M' | 'X'..='Z'))
+}
+
 /// DNI and NIE alike, once the letter of a NIE has become its digit.
 fn person(leading: u8, middle: &[u8], last: u8) -> bool {
     if !middle.iter().all(u8::is_ascii_digit) {

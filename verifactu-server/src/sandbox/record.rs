@@ -111,6 +111,11 @@ impl<'a> Record<'a> {
         civil_date(self.issued_text())
     }
 
+    /// The day of the operation, else that of issue.
+    pub(crate) fn operated(self) -> Option<Date> {
+        civil_date(self.text("FechaOperacion")).or_else(|| self.issued())
+    }
+
     pub(crate) fn key(self) -> InvoiceKey {
         InvoiceKey {
             issuer: self.issuer().to_owned(),

@@ -217,7 +217,7 @@ impl RunningSandbox {
 
     /// The settings in force.
     pub fn settings(&self) -> Settings {
-        self.authority.settings()
+        Settings::clone(&self.authority.settings())
     }
 
     /// Changes the settings from the next request on.

@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{HttpService, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{ResolvesServerCertUsingSni, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -41,9 +41,16 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, SandboxEr
     listening.map_err(|source| SandboxError::Listen { address, source })
 }
 
-/// The server's side of TLS. A client may show no certificate, since the service answers that with
+/// The server's side of TLS: as it is, and as a fault wants it.
+#[derive(Clone)]
+pub(crate) struct Acceptor {
+    ordinary: TlsAcceptor,
+    refusing: TlsAcceptor,
+}
+
+/// Makes the server's side of TLS. A client may show no certificate, since the service answers that with
 /// a page; one of another CA ends the handshake.
-pub(crate) fn acceptor(authority: &Authority, hosts: &[String]) -> Result<TlsAcceptor, SandboxError> {
+pub(crate) fn acceptor(authority: &Authority, hosts: &[String]) -> Result<Acceptor, SandboxError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut roots = RootCertStore::empty();
     roots.add(authority.pki.ca_der().clone())?;
@@ -56,19 +63,37 @@ pub(crate) fn acceptor(authority: &Authority, hosts: &[String]) -> Result<TlsAcc
         .with_client_cert_verifier(verifier)
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Acceptor { ordinary: TlsAcceptor::from(Arc::new(config)), refusing: refuser()? })
+}
+
+/// The side of TLS for handshakes that are to be refused: it has no certificate to show, and says so
+/// with the alert `access_denied`.
+fn refuser() -> Result<TlsAcceptor, SandboxError> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 /// Serves the service until told to stop.
 pub(crate) async fn serve_tls(
     listener: TcpListener,
-    acceptor: TlsAcceptor,
+    acceptor: Acceptor,
     authority: Arc<Authority>,
     stop: Stop,
 ) {
     accept(listener, stop.clone(), move |stream| {
         let (acceptor, authority, stop) = (acceptor.clone(), authority.clone(), stop.clone());
         async move {
+            let acceptor = match authority.faults.take_handshake() {
+                None => acceptor.ordinary,
+                Some(fault) => {
+                    tokio::time::sleep(fault.delay()).await;
+                    acceptor.refusing
+                }
+            };
             let handshake = tokio::time::timeout(HANDSHAKE_TIME, acceptor.accept(stream)).await;
             let stream = match handshake {
                 Ok(Ok(stream)) => stream,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SandboxError;
+use super::census::Census;
 
 /// The authority's settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,8 @@ pub struct Settings {
     pub clock_margin_seconds: u32,
     /// Who may present for whom.
     pub presenters: PresenterPolicy,
+    /// Who exists.
+    pub census: Census,
 }
 
 /// Who may present records of an issuer.
@@ -37,6 +40,7 @@ impl Default for Settings {
             page_size: 10_000,
             clock_margin_seconds: 240,
             presenters: PresenterPolicy::default(),
+            census: Census::default(),
         }
     }
 }

@@ -48,11 +48,12 @@ pub(crate) async fn process(
 ) -> Result<Answer, Refusal> {
     schema::SUBMISSION.structure(&root)?;
     let settings = authority.settings();
+    let wait = settings.wait_seconds;
     let now = authority.clock.now();
     let today = authority.madrid.date(now);
     let root = Arc::new(root);
     if let Some(header) = root.at("Cabecera") {
-        header::check(header, presenter, settings.presenters, today)?;
+        header::check(header, presenter, &settings, today)?;
     }
     let at = authority.madrid.stamp(now);
     let digits = authority.madrid.digits(now);
@@ -79,6 +80,7 @@ pub(crate) async fn process(
                 today,
                 clock_margin: settings.clock_margin_seconds,
                 system_has_records: book.system_has_records(record.issuer(), &record.system())?,
+                census: &settings.census,
             };
             let ordered = forced.as_ref().and_then(|forced| forced.finding(record));
             lines.push(register(book, &facts, &occasion, record, ordered)?);
@@ -93,7 +95,7 @@ pub(crate) async fn process(
     });
     let Written { lines, state, receipt } = written.await?;
     tracing::info!(?state, records = lines.len(), "submission processed");
-    Ok(Answer { message: root, receipt, wait: settings.wait_seconds, state, lines })
+    Ok(Answer { message: root, receipt, wait, state, lines })
 }
 
 struct Written {

@@ -24,6 +24,10 @@ pub(crate) enum Ns {
     Query,
     /// XML-DSig.
     Signature,
+    /// `VNifV2Ent.xsd`, the check of NIFs, as its schema names it.
+    NifCheck,
+    /// The same with `http`, as its manual writes it.
+    NifCheckPlain,
     /// Anything else, or none.
     Other,
 }
@@ -34,6 +38,10 @@ pub(crate) const INFORMATION: &str = "https://www2.agenciatributaria.gob.es/stat
 pub(crate) const SUBMISSION_ANSWER: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/tike/cont/ws/RespuestaSuministro.xsd";
 pub(crate) const QUERY: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/tike/cont/ws/ConsultaLR.xsd";
 pub(crate) const QUERY_ANSWER: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/tike/cont/ws/RespuestaConsultaLR.xsd";
+const NIF_CHECK: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/burt/jdit/ws/VNifV2Ent.xsd";
+const NIF_CHECK_PLAIN: &str = "http://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/burt/jdit/ws/VNifV2Ent.xsd";
+pub(crate) const NIF_CHECK_ANSWER: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/burt/jdit/ws/VNifV2Sal.xsd";
+pub(crate) const NIF_CHECK_ANSWER_PLAIN: &str = "http://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/burt/jdit/ws/VNifV2Sal.xsd";
 const SIGNATURE: &str = "http://www.w3.org/2000/09/xmldsig#";
 
 impl Ns {
@@ -44,6 +52,8 @@ impl Ns {
             INFORMATION => Self::Information,
             QUERY => Self::Query,
             SIGNATURE => Self::Signature,
+            NIF_CHECK => Self::NifCheck,
+            NIF_CHECK_PLAIN => Self::NifCheckPlain,
             _ => Self::Other,
         }
     }

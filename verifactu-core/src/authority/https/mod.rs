@@ -265,6 +265,11 @@ impl Authority for HttpsAuthority {
             Err(_) => Exchange::NoAnswer { reason: NoAnswer::TimedOut, elapsed },
         }
     }
+
+    fn host(&self, request: &Request) -> String {
+        let url = self.hosts.url(request.identity.certificate().holder.kind, request.service);
+        url.authority().to_owned()
+    }
 }
 
 fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {

@@ -1,10 +1,11 @@
 //! Accounts under the same lock.
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use crate::{
-    ledger::{Accounts, ApiKey, AuditEntry, LedgerError, LedgerErrorKind, SealedCertificate, Tenant},
-    types::TenantId,
+    ledger::{Accounts, ApiKey, AuditEntry, Batch, LedgerError, LedgerErrorKind, SealedCertificate, Tenant},
+    types::{BatchId, TenantId},
 };
 
 use super::MemoryLedger;
@@ -48,6 +49,17 @@ impl Accounts for MemoryLedger {
 
     async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
         Ok(self.lock().certificates.remove(tenant).is_some())
+    }
+
+    async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
+        let mut state = self.lock();
+        state.batches.retain(|_, known| known.created_at >= expired);
+        state.batches.insert(batch.id, batch.clone());
+        Ok(())
+    }
+
+    async fn batch(&self, tenant: &TenantId, id: BatchId) -> Result<Option<Batch>, LedgerError> {
+        Ok(self.lock().batches.get(&id).filter(|batch| batch.tenant == *tenant).cloned())
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {

@@ -49,11 +49,7 @@ impl State {
             several_chains: others,
             history: earlier
                 .iter()
-                .map(|entry| PriorRecord {
-                    job: entry.job.id,
-                    kind: entry.record.kind,
-                    standing: entry.job.progress.standing,
-                })
+                .map(|entry| PriorRecord::new(entry.job.id, entry.record.kind, &entry.job.progress))
                 .collect(),
         };
         let sealed = match (append.seal)(&place) {
@@ -98,7 +94,7 @@ impl State {
         if let Some(usage) = usage {
             *self.usage.entry(usage).or_default() += 1;
         }
-        self.entries.push(Entry { job, record, attempts: Vec::new() });
+        self.entries.push(Entry { job, record, attempts: Vec::new(), answer_line: None });
         let due = self.chains.get(&chain_id).and_then(|chain| self.due(chain));
         let submission = Box::new(self.entries[index].submission());
         Ok(Appended::New { submission, due: due.map(|due| due.max(append.at)) })
@@ -145,6 +141,7 @@ impl State {
             wait_seconds: None,
             last_slot: None,
             unreachable_count: 0,
+            suspects: None,
             hold: None,
             updated_at: append.at,
         };

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod append;
+mod listing;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -11,18 +12,19 @@ use std::{
 };
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::{
     job::{JobKind, Progress},
     record::{InvoiceId, SystemId},
-    types::{ChainId, JobId, MessageId, Nif, RecordId, TenantId},
+    types::{BatchId, ChainId, JobId, MessageId, Nif, RecordId, TenantId},
 };
 
 use super::{
-    ApiKey, Append, Appended, Attempt, AuditEntry, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced,
-    HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, NewMessage, OpenMessage,
-    RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant,
+    ApiKey, Append, Appended, Attempt, AuditEntry, Batch, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced,
+    Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, Listing,
+    NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Selection, Settlement, Submission, Tenant,
     schedule::{self, Turn},
 };
 
@@ -49,6 +51,7 @@ struct State {
     tenants: HashMap<TenantId, Tenant>,
     api_keys: HashMap<String, ApiKey>,
     certificates: HashMap<TenantId, SealedCertificate>,
+    batches: HashMap<BatchId, Batch>,
     audit: Vec<AuditEntry>,
 }
 
@@ -57,6 +60,7 @@ struct Entry {
     job: JobRow,
     record: RecordRow,
     attempts: Vec<Attempt>,
+    answer_line: Option<Bytes>,
 }
 
 #[derive(Debug)]
@@ -111,6 +115,21 @@ impl Ledger for MemoryLedger {
         let state = self.lock();
         let entry = state.jobs.get(&job).map(|index| &state.entries[*index]);
         Ok(entry.filter(|entry| entry.job.tenant == *tenant).map(Entry::submission))
+    }
+
+    async fn record(&self, tenant: &TenantId, record: RecordId) -> Result<Option<Submission>, LedgerError> {
+        let state = self.lock();
+        let entry = state.records.get(&record).map(|index| &state.entries[*index]);
+        Ok(entry.filter(|entry| entry.job.tenant == *tenant).map(Entry::submission))
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &Filter,
+        page: Page,
+    ) -> Result<Option<Listing>, LedgerError> {
+        Ok(self.lock().list(tenant, filter, page))
     }
 
     async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError> {
@@ -219,7 +238,10 @@ impl Ledger for MemoryLedger {
             chain.state.next_slot_at = settlement.next_slot_at;
             chain.state.wait_seconds = settlement.wait_seconds;
             chain.state.unreachable_count = settlement.unreachable_count;
-            chain.state.hold = settlement.hold;
+            chain.state.suspects = settlement.suspects;
+            if settlement.hold.is_some() {
+                chain.state.hold = settlement.hold;
+            }
             chain.state.updated_at = settlement.at;
         }
         Ok(Fenced::Done)
@@ -239,6 +261,20 @@ impl Ledger for MemoryLedger {
         let chains = state.chains.iter().filter(|(id, _)| after.is_none_or(|after| **id > after));
         let due = chains.filter_map(|(id, chain)| state.due(chain).map(|due| (*id, due)));
         Ok(due.take(limit as usize).collect())
+    }
+
+    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
+        let mut state = self.lock();
+        let chains = state.chains.values_mut().map(|chain| &mut chain.state);
+        let concerned = chains.filter(|chain| {
+            chain.key.tenant == *tenant && chain.hold.as_ref().is_none_or(|known| known.reason != hold.reason)
+        });
+        Ok(concerned
+            .map(|chain| {
+                chain.hold = Some(hold.clone());
+                chain.id
+            })
+            .collect())
     }
 
     async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {
@@ -283,6 +319,11 @@ impl Ledger for MemoryLedger {
         Ok(state.jobs.get(&job).map(|index| state.entries[*index].attempts.clone()).unwrap_or_default())
     }
 
+    async fn answer_line(&self, job: JobId) -> Result<Option<Bytes>, LedgerError> {
+        let state = self.lock();
+        Ok(state.jobs.get(&job).and_then(|index| state.entries[*index].answer_line.clone()))
+    }
+
     async fn probe(&self) -> Result<(), LedgerError> {
         Ok(())
     }
@@ -313,7 +354,8 @@ impl State {
         let soonest =
             front.into_iter().chain(again).filter_map(|entry| schedule::own_time(&entry.job.progress));
         Some(schedule::chain_due(soonest.min()?, chain.state.next_slot_at, || {
-            self.run(chain).take(FULL_MESSAGE as usize).count() == FULL_MESSAGE as usize
+            chain.state.suspects.is_none()
+                && self.run(chain).take(FULL_MESSAGE as usize).count() == FULL_MESSAGE as usize
         }))
     }
 
@@ -341,6 +383,9 @@ impl State {
             let entry = &mut self.entries[index];
             entry.job.updated_at = at;
             entry.attempts.extend(update.attempt.clone());
+            if update.answer_line.is_some() {
+                entry.answer_line.clone_from(&update.answer_line);
+            }
         }
         Ok(())
     }

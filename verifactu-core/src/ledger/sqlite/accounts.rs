@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
 use crate::{
-    ledger::{Accounts, ApiKey, AuditEntry, LedgerError, SealedCertificate, Tenant},
-    types::TenantId,
+    ledger::{Accounts, ApiKey, AuditEntry, Batch, LedgerError, SealedCertificate, Tenant},
+    types::{BatchId, TenantId},
 };
 
 use super::{
@@ -163,6 +164,40 @@ impl Accounts for SqliteLedger {
             let deleted =
                 store.prepare_cached("DELETE FROM certificate WHERE tenant = ?1")?.execute([Col(&tenant)])?;
             Ok(deleted == 1)
+        })
+        .await
+    }
+
+    async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
+        let batch = batch.clone();
+        self.write(move |store| {
+            store.prepare_cached("DELETE FROM batch WHERE created_at < ?1")?.execute([Col(&expired)])?;
+            store
+                .prepare_cached("INSERT INTO batch (id, tenant, created_at, items) VALUES (?1, ?2, ?3, ?4)")?
+                .execute(params![
+                    Col(&batch.id),
+                    Col(&batch.tenant),
+                    Col(&batch.created_at),
+                    Col(&Json(batch.items))
+                ])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn batch(&self, tenant: &TenantId, id: BatchId) -> Result<Option<Batch>, LedgerError> {
+        let tenant = tenant.clone();
+        self.read(move |store| {
+            let mut query = store.prepare_cached(
+                "SELECT id, tenant, created_at, items FROM batch WHERE id = ?1 AND tenant = ?2",
+            )?;
+            let batch = query.query_row(params![Col(&id), Col(&tenant)], |row| {
+                let mut cells = Cells::of(row);
+                let (id, tenant, created_at) = (cells.next()?, cells.next()?, cells.next()?);
+                let Json(items) = cells.next()?;
+                Ok(Batch { id, tenant, created_at, items })
+            });
+            Ok(batch.optional()?)
         })
         .await
     }

@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    job::{JobKind, Progress, Standing},
+    job::{JobKind, Progress},
     ledger::{
         Append, Appended, ChainKey, ChainSelector, Installation, JobRow, Place, PriorRecord, RecordRow,
         Submission,
         schedule::{self, Turn},
     },
     record::RecordKind,
-    types::{ChainId, JobId, TenantId, Text},
+    types::{ChainId, TenantId, Text},
 };
 
 use super::{
@@ -26,7 +26,10 @@ pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, Sto
     if let Some((fingerprint, submission)) = replay(store, tenant, append.kind, &append.idempotency.key)? {
         return Ok(Appended::Replay { fingerprint, submission: Box::new(submission) });
     }
-    let history = history(store, &append)?;
+    let history: Vec<PriorRecord> = row::history(store, tenant, &append.invoice)?
+        .iter()
+        .map(|known| PriorRecord::new(known.job.id, known.record.kind, &known.job.progress))
+        .collect();
     if !append.repeats_invoice
         && let Some(last) = history.last()
     {
@@ -66,7 +69,7 @@ pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, Sto
         updated_at: append.at,
     };
     let seq = insert_record(store, chain_seq, tenant, &record)?;
-    insert_job(store, seq, chain_seq, record.position, &job)?;
+    insert_job(store, seq, chain_seq, &record, &job)?;
     store
         .prepare_cached(
             "INSERT INTO idempotency (tenant, kind, key, fingerprint, job) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -119,25 +122,6 @@ pub(super) fn replay(
         .optional()?;
     let Some((fingerprint, job)) = found else { return Ok(None) };
     Ok(Some((fingerprint, row::item(store, job)?)))
-}
-
-/// The account's earlier records of the invoice, in the order of acceptance.
-fn history(store: &Connection, append: &Append) -> Result<Vec<PriorRecord>, StoreError> {
-    let invoice = &append.invoice;
-    let mut query = store.prepare_cached(
-        "SELECT j.id, r.kind, j.standing FROM record r JOIN job j ON j.seq = r.seq \
-         WHERE r.tenant = ?1 AND r.issuer = ?2 AND r.number = ?3 AND r.date = ?4 ORDER BY r.seq",
-    )?;
-    let rows = query.query_map(
-        params![Col(&append.chain.tenant), Col(&invoice.issuer), Col(&invoice.number), Col(&invoice.date)],
-        |row| {
-            let mut cells = Cells::of(row);
-            let (job, kind, standing): (JobId, RecordKind, Standing) =
-                (cells.next()?, cells.next()?, cells.next()?);
-            Ok(PriorRecord { job, kind, standing })
-        },
-    )?;
-    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn used(store: &Connection, tenant: &TenantId, month: &str) -> Result<u64, StoreError> {
@@ -247,22 +231,24 @@ fn insert_job(
     store: &Connection,
     seq: i64,
     chain: i64,
-    position: u64,
+    record: &RecordRow,
     job: &JobRow,
 ) -> Result<(), StoreError> {
     let progress = &job.progress;
     let (turn, due): (Option<Turn>, Option<Timestamp>) = (Turn::of(progress), schedule::own_time(progress));
     store
         .prepare_cached(
-            "INSERT INTO job (seq, id, chain, position, kind, request, state, standing, attempts, sent, \
-             created_at, updated_at, turn, due_at) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+            "INSERT INTO job (seq, id, chain, position, tenant, issuer, kind, request, state, standing, \
+             attempts, sent, created_at, updated_at, turn, due_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         )?
         .execute(params![
             seq,
             Col(&job.id),
             chain,
-            Col(&position),
+            Col(&record.position),
+            Col(&job.tenant),
+            Col(&record.invoice.issuer),
             Col(&job.kind),
             Col(&job.request),
             Col(&progress.state),

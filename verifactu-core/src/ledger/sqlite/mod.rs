@@ -12,6 +12,7 @@ mod accounts;
 mod append;
 mod column;
 mod error;
+mod listing;
 mod reader;
 mod row;
 mod schema;
@@ -22,6 +23,7 @@ mod writer;
 use std::{path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::{
@@ -32,8 +34,8 @@ use crate::{
 
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
-    Append, Appended, Attempt, ChainState, Claim, Fenced, HoldReason, Lease, Ledger, LedgerError, NewMessage,
-    RecordRow, Selection, Settlement, Submission,
+    Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease, Ledger,
+    LedgerError, Listing, NewMessage, Page, RecordRow, Selection, Settlement, Submission,
 };
 
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
@@ -135,6 +137,21 @@ impl Ledger for SqliteLedger {
         self.read(move |store| row::job(store, job, &tenant)).await
     }
 
+    async fn record(&self, tenant: &TenantId, record: RecordId) -> Result<Option<Submission>, LedgerError> {
+        let tenant = tenant.clone();
+        self.read(move |store| row::record(store, record, &tenant)).await
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &Filter,
+        page: Page,
+    ) -> Result<Option<Listing>, LedgerError> {
+        let (tenant, filter) = (tenant.clone(), filter.clone());
+        self.read(move |store| listing::list(store, &tenant, &filter, page)).await
+    }
+
     async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError> {
         self.write(move |store| work::claim(store, chain)).await
     }
@@ -173,6 +190,11 @@ impl Ledger for SqliteLedger {
         self.read(move |store| work::due_chains(store, after, limit)).await
     }
 
+    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
+        let (tenant, hold) = (tenant.clone(), hold.clone());
+        self.write(move |store| settle::hold(store, &tenant, &hold)).await
+    }
+
     async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {
         let tenant = tenant.clone();
         self.write(move |store| settle::release(store, &tenant, reason)).await
@@ -194,6 +216,10 @@ impl Ledger for SqliteLedger {
 
     async fn attempts(&self, job: JobId) -> Result<Vec<Attempt>, LedgerError> {
         self.read(move |store| row::attempts(store, job)).await
+    }
+
+    async fn answer_line(&self, job: JobId) -> Result<Option<Bytes>, LedgerError> {
+        self.read(move |store| row::answer_line(store, job)).await
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

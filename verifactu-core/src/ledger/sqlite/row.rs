@@ -1,5 +1,6 @@
 //! Rows as the ledger's types, and the reads that need no more than that.
 
+use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
@@ -26,7 +27,7 @@ macro_rules! item_query {
     ($condition:literal) => {
         concat!(
             "SELECT j.id, r.tenant, j.kind, j.request, j.state, j.standing, j.attempts, j.sent, \
-             j.next_retry_at, j.failure, j.csv, j.answer, j.completed_at, j.created_at, j.updated_at, ",
+             j.alone, j.next_retry_at, j.failure, j.csv, j.answer, j.completed_at, j.created_at, j.updated_at, ",
             record_columns!(),
             " FROM record r JOIN job j ON j.seq = r.seq JOIN chain c ON c.seq = r.chain \
              LEFT JOIN sent s ON s.record = r.seq WHERE ",
@@ -46,7 +47,7 @@ macro_rules! chain_query {
     ($condition:literal) => {
         concat!(
             "SELECT seq, epoch, id, tenant, issuer, producer, system, installation, length, last_huella, \
-             last_number, pending, next_slot_at, wait_seconds, last_slot, unreachable_count, hold, \
+             last_number, pending, next_slot_at, wait_seconds, last_slot, unreachable_count, suspects, hold, \
              updated_at FROM chain WHERE ",
             $condition
         )
@@ -77,6 +78,7 @@ impl ChainRow {
                 wait_seconds: cells.next()?,
                 last_slot: cells.next()?,
                 unreachable_count: cells.next()?,
+                suspects: json(&mut cells)?,
                 hold: cells.next::<Option<Json<Hold>>>()?.map(|Json(hold)| hold),
                 updated_at: cells.next()?,
             },
@@ -172,6 +174,7 @@ fn read_progress(cells: &mut Cells<'_>) -> rusqlite::Result<Progress> {
         standing: cells.next()?,
         attempts: cells.next()?,
         sent: cells.next()?,
+        alone: cells.next()?,
         next_retry_at: cells.next()?,
         failure: json(cells)?,
         csv: json(cells)?,
@@ -215,6 +218,20 @@ pub(super) fn job(
     Ok(query.query_row(params![Col(&job), Col(tenant)], read_item).optional()?)
 }
 
+pub(super) fn record(
+    store: &Connection,
+    record: RecordId,
+    tenant: &TenantId,
+) -> Result<Option<Submission>, StoreError> {
+    let mut query = store.prepare_cached(item_query!("r.id = ?1 AND r.tenant = ?2"))?;
+    Ok(query.query_row(params![Col(&record), Col(tenant)], read_item).optional()?)
+}
+
+pub(super) fn answer_line(store: &Connection, job: JobId) -> Result<Option<Bytes>, StoreError> {
+    let mut query = store.prepare_cached("SELECT answer_line FROM job WHERE id = ?1")?;
+    Ok(query.query_row([Col(&job)], |row| Cells::of(row).next()).optional()?.flatten())
+}
+
 pub(super) fn records(
     store: &Connection,
     chain: ChainId,
@@ -254,7 +271,7 @@ pub(super) fn attempts(store: &Connection, job: JobId) -> Result<Vec<Attempt>, S
 /// A job's number, progress and turn, by its identifier.
 pub(super) fn progress(store: &Connection, job: JobId) -> Result<Option<(i64, i64, Progress)>, StoreError> {
     let mut query = store.prepare_cached(
-        "SELECT seq, chain, state, standing, attempts, sent, next_retry_at, failure, csv, answer, \
+        "SELECT seq, chain, state, standing, attempts, sent, alone, next_retry_at, failure, csv, answer, \
          completed_at FROM job WHERE id = ?1",
     )?;
     let found = query.query_row([Col(&job)], |row| {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::{
     job::{JobState, Progress},
     ledger::{
-        Attempt, Fenced, HoldReason, JobUpdate, Lease, NewMessage, Settlement,
+        Attempt, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage, Settlement,
         schedule::{self, Turn},
     },
     types::{ChainId, JobId, MessageId, TenantId},
@@ -83,8 +83,9 @@ pub(super) fn settle(
     let hold = settlement.hold.as_ref();
     store
         .prepare_cached(
-            "UPDATE chain SET next_slot_at = ?2, wait_seconds = ?3, unreachable_count = ?4, hold = ?5, \
-             hold_reason = ?6, updated_at = ?7 WHERE seq = ?1",
+            "UPDATE chain SET next_slot_at = ?2, wait_seconds = ?3, unreachable_count = ?4, \
+             hold = ifnull(?5, hold), hold_reason = ifnull(?6, hold_reason), updated_at = ?7, \
+             suspects = ?8 WHERE seq = ?1",
         )?
         .execute(params![
             chain,
@@ -93,7 +94,8 @@ pub(super) fn settle(
             settlement.unreachable_count,
             Col(&hold.cloned().map(Json)),
             Col(&hold.map(|hold| hold.reason)),
-            Col(&settlement.at)
+            Col(&settlement.at),
+            Col(&settlement.suspects.map(Json))
         ])?;
     Ok(Fenced::Done)
 }
@@ -114,6 +116,15 @@ pub(super) fn revise(
     }
 }
 
+pub(super) fn hold(store: &Connection, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, StoreError> {
+    let mut query = store.prepare_cached(
+        "UPDATE chain SET hold = ?2, hold_reason = ?3 WHERE tenant = ?1 \
+         AND hold_reason IS NOT ?3 RETURNING id",
+    )?;
+    let values = params![Col(tenant), Col(&Json(hold.clone())), Col(&hold.reason)];
+    sorted(query.query_map(values, |row| Cells::of(row).next())?)
+}
+
 pub(super) fn release(
     store: &Connection,
     tenant: &TenantId,
@@ -123,10 +134,13 @@ pub(super) fn release(
         "UPDATE chain SET hold = NULL, hold_reason = NULL WHERE tenant = ?1 AND hold_reason = ?2 \
          RETURNING id",
     )?;
-    let rows = query.query_map(params![Col(tenant), Col(&reason)], |row| Cells::of(row).next())?;
-    let mut released = rows.collect::<Result<Vec<ChainId>, _>>()?;
-    released.sort_unstable();
-    Ok(released)
+    sorted(query.query_map(params![Col(tenant), Col(&reason)], |row| Cells::of(row).next())?)
+}
+
+fn sorted(chains: impl Iterator<Item = rusqlite::Result<ChainId>>) -> Result<Vec<ChainId>, StoreError> {
+    let mut chains = chains.collect::<Result<Vec<_>, _>>()?;
+    chains.sort_unstable();
+    Ok(chains)
 }
 
 /// The number of the leased chain, if the lease is still the last one.
@@ -178,7 +192,7 @@ fn set_progress(store: &Connection, seq: i64, progress: &Progress) -> Result<(),
     store
         .prepare_cached(
             "UPDATE job SET state = ?2, standing = ?3, attempts = ?4, sent = ?5, next_retry_at = ?6, \
-             failure = ?7, csv = ?8, answer = ?9, completed_at = ?10, turn = ?11, due_at = ?12 \
+             failure = ?7, csv = ?8, answer = ?9, completed_at = ?10, turn = ?11, due_at = ?12, alone = ?13 \
              WHERE seq = ?1",
         )?
         .execute(params![
@@ -193,7 +207,8 @@ fn set_progress(store: &Connection, seq: i64, progress: &Progress) -> Result<(),
             Col(&progress.answer.clone().map(Json)),
             Col(&progress.completed_at),
             Col(&Turn::of(progress)),
-            Col(&schedule::own_time(progress))
+            Col(&schedule::own_time(progress)),
+            progress.alone
         ])?;
     Ok(())
 }

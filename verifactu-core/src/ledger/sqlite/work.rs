@@ -120,8 +120,14 @@ pub(super) fn due_chains(
     let chains = query.query_map(params![Col(&after), limit], ChainRow::read)?;
     let mut due = Vec::new();
     for chain in chains {
-        let chain = chain?;
-        due.extend(chain_due(store, &chain)?.map(|at| (chain.state.id, at)));
+        // One damaged chain must not keep the others from being found.
+        let found = chain
+            .map_err(StoreError::from)
+            .and_then(|chain| Ok(chain_due(store, &chain)?.map(|at| (chain.state.id, at))));
+        match found {
+            Ok(found) => due.extend(found),
+            Err(error) => tracing::error!(%error, "a chain is damaged and is passed over"),
+        }
     }
     Ok(due)
 }
@@ -143,6 +149,7 @@ fn chain_due(store: &Connection, chain: &ChainRow) -> Result<Option<Timestamp>, 
     };
     let slot = chain.state.next_slot_at;
     let early = slot.is_some_and(|slot| slot > soonest)
+        && chain.state.suspects.is_none()
         && chain.state.pending >= u64::from(FULL_MESSAGE)
         && full_message_waits(store, chain.seq)?;
     Ok(Some(schedule::chain_due(soonest, slot, || early)))

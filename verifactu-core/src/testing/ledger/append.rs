@@ -164,11 +164,15 @@ pub async fn l07_a_repeat_sees_the_history(ledger: Arc<dyn Ledger>) {
         inner(place)
     });
     assert!(matches!(ledger.append(append).await.unwrap(), Appended::New { .. }));
-    let seen: Vec<_> =
-        seen.lock().unwrap().iter().map(|prior| (prior.job, prior.kind, prior.standing)).collect();
+    let seen: Vec<_> = seen
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|prior| (prior.job, prior.kind, prior.held, prior.rejected))
+        .collect();
     let expected = [
-        (alta.job.id, alta.record.kind, Standing::Waiting),
-        (cancelled.job.id, cancelled.record.kind, Standing::Rejected),
+        (alta.job.id, alta.record.kind, true, false),
+        (cancelled.job.id, cancelled.record.kind, false, true),
     ];
     assert_eq!(seen, expected);
 }

@@ -12,7 +12,7 @@ use crate::{
     },
     ledger::{
         Attempt, AttemptOutcome, Claim, Fenced, Hold, HoldReason, JobUpdate, Ledger, LedgerErrorKind,
-        Selection, Settlement, SlotKind, Submission,
+        Selection, Settlement, SlotKind, Submission, Suspects,
     },
     testing::{Scene, quick_settlement},
     types::{ChainId, MessageId, RecordId},
@@ -185,7 +185,7 @@ fn attempt(scene: &Scene, outcome: AttemptOutcome, message: Option<MessageId>) -
 }
 
 /// L26. A settlement is stored whole: progress with failure, receipt and answer, the attempts in
-/// order, the chain's pace, count and hold.
+/// order, the chain's pace, count, suspects and hold.
 pub async fn l26_a_settlement_is_stored_whole(ledger: Arc<dyn Ledger>) {
     let scene = Scene::new();
     let accepted = scene.accept_many(&*ledger, 2).await;
@@ -196,6 +196,7 @@ pub async fn l26_a_settlement_is_stored_whole(ledger: Arc<dyn Ledger>) {
         standing: Standing::AcceptedWithErrors,
         attempts: 3,
         sent: true,
+        alone: true,
         next_retry_at: Some(scene.now() + 1_234_567.microseconds()),
         failure: Some(Failure {
             source: FailureSource::Authority,
@@ -228,6 +229,7 @@ pub async fn l26_a_settlement_is_stored_whole(ledger: Arc<dyn Ledger>) {
         description: "no certificate".to_owned(),
         since: scene.now(),
     };
+    let suspects = Some(Suspects { slot: SlotKind::Retry, records: 250 });
     let settlement = Settlement {
         message: None,
         at: scene.now(),
@@ -236,6 +238,7 @@ pub async fn l26_a_settlement_is_stored_whole(ledger: Arc<dyn Ledger>) {
         next_slot_at: Some(scene.now() + 90.seconds()),
         wait_seconds: Some(90),
         unreachable_count: 4,
+        suspects,
         hold: Some(hold.clone()),
     };
     assert_eq!(ledger.settle(claimed.lease, settlement).await.unwrap(), Fenced::Done);
@@ -248,6 +251,7 @@ pub async fn l26_a_settlement_is_stored_whole(ledger: Arc<dyn Ledger>) {
     let state = &ledger.chains(&scene.tenant).await.unwrap()[0];
     assert_eq!((state.next_slot_at, state.wait_seconds), (Some(scene.now() + 90.seconds()), Some(90)));
     assert_eq!((state.unreachable_count, state.hold.as_ref()), (4, Some(&hold)));
+    assert_eq!(state.suspects, suspects);
     assert_eq!((state.pending, state.updated_at), (2, scene.now()));
 }
 
@@ -299,6 +303,41 @@ pub async fn l28_a_release_is_for_one_reason(ledger: Arc<dyn Ledger>) {
     assert!(ledger.due(chains[0]).await.unwrap().is_some());
     assert_eq!(ledger.due(chains[1]).await.unwrap(), None);
     assert_eq!(ledger.due(chains[2]).await.unwrap(), None);
+}
+
+/// L35. A hold of an account stops all its chains, under whatever lease and in the place of a hold for
+/// another reason. Only a release lifts it: a settlement that knows of none leaves it alone.
+pub async fn l35_a_hold_stays_until_it_is_released(ledger: Arc<dyn Ledger>) {
+    let scene = Scene::new();
+    let chain = scene.accept(&*ledger, &scene.invoice("F-1")).await.record.chain;
+    let mut draft = scene.invoice("F-2");
+    draft.producer = "another".to_owned();
+    let second = scene.accept(&*ledger, &draft).await.record.chain;
+    let other = scene.accept(&*ledger, &scene.of("other").invoice("F-1")).await.record.chain;
+    let working = claim(&*ledger, chain).await;
+    let without_certificate =
+        Hold { reason: HoldReason::Certificate, description: String::new(), since: scene.now() };
+    let claimed = claim(&*ledger, second).await;
+    let settlement =
+        Settlement { hold: Some(without_certificate), ..quick_settlement(&claimed, scene.now()) };
+    assert_eq!(ledger.settle(claimed.lease, settlement).await.unwrap(), Fenced::Done);
+    let hold = Hold { reason: HoldReason::Operator, description: "4141".to_owned(), since: scene.now() };
+    let mut both = vec![chain, second];
+    both.sort_unstable();
+    assert_eq!(ledger.hold(&scene.tenant, &hold).await.unwrap(), both);
+    assert!(ledger.hold(&scene.tenant, &hold).await.unwrap().is_empty());
+    let settlement = quick_settlement(&working, scene.now());
+    assert_eq!(settlement.hold, None);
+    assert_eq!(ledger.settle(working.lease, settlement).await.unwrap(), Fenced::Done);
+    for chain in both {
+        assert_eq!(ledger.due(chain).await.unwrap(), None);
+    }
+    assert!(ledger.due(other).await.unwrap().is_some());
+    assert!(
+        ledger.chains(&scene.tenant).await.unwrap().iter().all(|state| state.hold.as_ref() == Some(&hold))
+    );
+    assert_eq!(ledger.release(&scene.tenant, HoldReason::Operator).await.unwrap().len(), 2);
+    assert!(ledger.due(chain).await.unwrap().is_some());
 }
 
 /// L29. A ledger that works says so.

@@ -7,7 +7,9 @@ use tokio::task::JoinSet;
 
 use crate::{
     job::{JobState, Progress, Standing},
-    ledger::{Appended, FULL_MESSAGE, Fenced, Hold, HoldReason, Ledger, Settlement, Submission},
+    ledger::{
+        Appended, FULL_MESSAGE, Fenced, Hold, HoldReason, Ledger, Settlement, SlotKind, Submission, Suspects,
+    },
     testing::{Draft, Scene, quick_settlement},
     types::ChainId,
 };
@@ -138,6 +140,15 @@ pub async fn l45_a_full_message_opens_the_slot(ledger: Arc<dyn Ledger>) {
     let last = ledger.append(scene.invoice("last").append()).await.unwrap();
     assert!(matches!(last, Appended::New { due: Some(due), .. } if due == scene.now()), "{last:?}");
     assert_eq!(ledger.due(chain).await.unwrap(), Some(Timestamp::MIN));
+
+    // Nor while one is searched for among them: the next message carries less.
+    let claim = ledger.claim(chain).await.unwrap().unwrap();
+    for suspects in [Some(Suspects { slot: SlotKind::First, records: FULL_MESSAGE }), None] {
+        let settlement = Settlement { suspects, ..quick_settlement(&claim, scene.now()) };
+        assert_eq!(ledger.settle(claim.lease, settlement).await.unwrap(), Fenced::Done);
+        let due = if suspects.is_some() { slot } else { Timestamp::MIN };
+        assert_eq!(ledger.due(chain).await.unwrap(), Some(due));
+    }
 
     // Behind a barrier the records cannot be sent, so they open nothing.
     let doubtful = Progress { standing: Standing::InDoubt, ..failed(None) };

@@ -3,11 +3,13 @@
 mod append;
 mod dispatch;
 mod due;
+mod listing;
 mod selection;
 
 pub use append::*;
 pub use dispatch::*;
 pub use due::*;
+pub use listing::*;
 pub use selection::*;
 
 /// Runs the ledger suite; the expression makes `(Arc<dyn Ledger>, guard)`.
@@ -48,6 +50,7 @@ macro_rules! ledger_suite {
             l32_retries_are_sent_due_and_not_in_doubt
             l33_doubts_are_looked_into_when_due
             l34_earlier_failures_are_overtaken
+            l35_a_hold_stays_until_it_is_released
             l40_nothing_is_due_without_work
             l41_a_chain_waits_for_its_slot
             l42_only_the_front_counts_among_the_never_sent
@@ -55,6 +58,10 @@ macro_rules! ledger_suite {
             l44_an_open_message_is_due
             l45_a_full_message_opens_the_slot
             l46_due_chains_come_in_pages
+            l50_lists_are_narrowed_down
+            l51_pages_follow_one_another
+            l52_records_belong_to_their_account
+            l53_the_answer_line_is_kept
         });
     };
 }

@@ -1,13 +1,8 @@
-//! Issuer, number, date of issue and the flags of corrections (Val 3.1.3.1 to 3.1.3.3, 3.1.4.1).
-
-use jiff::civil::{Date, date};
+//! Issuer, number and the flags of corrections (Val 3.1.3.1 to 3.1.3.3, 3.1.4.1).
 
 use super::super::finding::Finding;
 use super::super::record::Record;
 use super::Facts;
-
-/// The day the Orden entered into force.
-const FIRST_DAY: Date = date(2024, 10, 28);
 
 pub(super) fn issuer_is_the_headers(facts: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
     (record.issuer() != facts.issuer).then(|| Finding::new(1108))
@@ -20,19 +15,6 @@ pub(super) fn number_characters(_: &Facts<'_>, record: Record<'_>) -> Option<Fin
         Some(Finding::new(1130))
     } else if number.contains(['"', '\'', '<', '>', '=']) {
         Some(Finding::new(1287).about("NumSerieFactura"))
-    } else {
-        None
-    }
-}
-
-pub(super) fn issue_date(facts: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
-    let issued = record.issued()?;
-    if !record.is_alta() {
-        None
-    } else if issued > facts.today {
-        Some(Finding::new(1112))
-    } else if issued < FIRST_DAY {
-        Some(Finding::new(1152))
     } else {
         None
     }

@@ -44,7 +44,8 @@ const REGIMES: Form = Form::OneOf(&[
 ]);
 const EXEMPTIONS: Form = Form::OneOf(&["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8"]);
 
-const NAME: Node = leaf("NombreRazon", Form::Text(1, 120), 1100);
+/// May be empty: whose name must be there is a matter of rules.
+const NAME: Node = leaf("NombreRazon", Form::Text(0, 120), 1100);
 
 /// The submission: header and 1 to 1000 records.
 pub(crate) static SUBMISSION: Node = Node {

@@ -23,6 +23,7 @@ CREATE TABLE chain (
   wait_seconds INTEGER,
   last_slot TEXT,
   unreachable_count INTEGER NOT NULL DEFAULT 0,
+  suspects TEXT,
   hold TEXT,
   hold_reason TEXT,
   updated_at INTEGER NOT NULL,
@@ -53,6 +54,7 @@ CREATE TABLE record (
 ) STRICT;
 CREATE UNIQUE INDEX record_link ON record (chain, previous);
 CREATE INDEX record_invoice ON record (tenant, issuer, number, date);
+CREATE INDEX record_number ON record (tenant, number);
 CREATE TRIGGER record_unchanged BEFORE UPDATE ON record
   BEGIN SELECT RAISE (ABORT, 'a record never changes'); END;
 CREATE TRIGGER record_kept BEFORE DELETE ON record
@@ -65,18 +67,21 @@ CREATE TABLE sent (
 ) STRICT;
 
 -- A job has the number of its record. Turn and due_at follow from state, standing, sent and
--- next_retry_at; both are null once the job is final.
+-- next_retry_at; both are null once the job is final. Tenant and issuer are the record's, for lists.
 CREATE TABLE job (
   seq INTEGER PRIMARY KEY REFERENCES record (seq),
   id BLOB NOT NULL UNIQUE,
   chain INTEGER NOT NULL,
   position INTEGER NOT NULL,
+  tenant TEXT NOT NULL,
+  issuer TEXT NOT NULL,
   kind TEXT NOT NULL,
   request BLOB NOT NULL,
   state TEXT NOT NULL,
   standing TEXT NOT NULL,
   attempts INTEGER NOT NULL,
   sent INTEGER NOT NULL,
+  alone INTEGER NOT NULL DEFAULT 0,
   next_retry_at INTEGER,
   failure TEXT,
   csv TEXT,
@@ -91,6 +96,12 @@ CREATE TABLE job (
 CREATE INDEX job_never_sent ON job (chain, position, turn, due_at) WHERE turn IN ('first', 'barrier');
 CREATE INDEX job_again ON job (chain, due_at) WHERE turn = 'again';
 CREATE INDEX job_doubtful ON job (chain, due_at) WHERE standing = 'in_doubt' AND turn IS NOT NULL;
+-- Lists of an account, newest first. What most jobs have in common is not indexed once more.
+CREATE INDEX job_listed ON job (tenant, created_at);
+CREATE INDEX job_by_issuer ON job (tenant, issuer, created_at);
+CREATE INDEX job_by_state ON job (tenant, state, created_at) WHERE state <> 'succeeded';
+CREATE INDEX job_by_standing ON job (tenant, standing, created_at) WHERE standing <> 'accepted';
+CREATE INDEX job_cancels ON job (tenant, created_at) WHERE kind = 'cancel';
 
 CREATE TABLE attempt (
   seq INTEGER PRIMARY KEY,
@@ -169,6 +180,14 @@ CREATE TABLE certificate (
   not_after INTEGER NOT NULL,
   uploaded_at INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE batch (
+  id BLOB PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  items TEXT NOT NULL
+) STRICT;
+CREATE INDEX batch_age ON batch (created_at);
 
 CREATE TABLE audit (
   seq INTEGER PRIMARY KEY,

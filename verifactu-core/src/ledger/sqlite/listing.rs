@@ -1,0 +1,150 @@
+//! Lists. Each filter has an index in the order of the list, and the one that narrows down most is
+//! chosen here: SQLite keeps no statistics that would tell it.
+
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
+
+use crate::{
+    job::{JobKind, JobState, Standing},
+    ledger::{Filter, Listing, Page, Start},
+    types::{JobId, TenantId},
+};
+
+use super::{
+    column::{Cells, Col},
+    error::StoreError,
+    row,
+};
+
+/// A `SELECT` in the making, with its parameters in order.
+struct Query<'a> {
+    source: &'static str,
+    conditions: String,
+    parameters: Vec<Box<dyn ToSql + 'a>>,
+}
+
+pub(super) fn list(
+    store: &Connection,
+    tenant: &TenantId,
+    filter: &Filter,
+    page: Page,
+) -> Result<Option<Listing>, StoreError> {
+    let mut query = Query::of(tenant, filter);
+    let total: u32 = {
+        let counted = format!(
+            "SELECT count(*) FROM (SELECT 1 {} LIMIT {})",
+            query.text(),
+            u64::from(Listing::COUNTED) + 1
+        );
+        store.prepare_cached(&counted)?.query_row(&*query.bound(), |row| row.get(0))?
+    };
+    let skipped = match page.start {
+        Start::Skip(rows) => rows,
+        Start::After(job) => {
+            let Some((at, seq)) = mark(store, tenant, job)? else { return Ok(None) };
+            query.narrow("(j.created_at, j.seq) < (?, ?)", [Box::new(at), Box::new(seq)]);
+            0
+        }
+    };
+    let text = format!(
+        "SELECT j.seq {} ORDER BY j.created_at DESC, j.seq DESC LIMIT {} OFFSET {skipped}",
+        query.text(),
+        u64::from(page.limit) + 1
+    );
+    let mut statement = store.prepare(&text)?;
+    let mut seqs: Vec<i64> =
+        statement.query_map(&*query.bound(), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let more = seqs.len() > page.limit as usize;
+    seqs.truncate(page.limit as usize);
+    Ok(Some(Listing {
+        items: row::items(store, &seqs)?,
+        more,
+        total: Some(total).filter(|total| *total <= Listing::COUNTED),
+    }))
+}
+
+/// Where a job stands in the lists of its account.
+fn mark(store: &Connection, tenant: &TenantId, job: JobId) -> Result<Option<(i64, i64)>, StoreError> {
+    let mut query = store.prepare_cached("SELECT created_at, seq FROM job WHERE id = ?1 AND tenant = ?2")?;
+    let found = query.query_row(params![Col(&job), Col(tenant)], |row| {
+        let mut cells = Cells::of(row);
+        Ok((cells.next()?, cells.next()?))
+    });
+    Ok(found.optional()?)
+}
+
+impl<'a> Query<'a> {
+    fn of(tenant: &'a TenantId, filter: &'a Filter) -> Self {
+        let Filter { kind, state, standing, issuer, number, series, from, until } = filter;
+        let mut query = Self { source: source(filter), conditions: String::new(), parameters: Vec::new() };
+        query.narrow("j.tenant = ?", [Box::new(Col(tenant))]);
+        if number.is_some() || series.is_some() {
+            query.narrow("r.tenant = ?", [Box::new(Col(tenant))]);
+        }
+        if let Some(number) = number {
+            query.narrow("r.number = ?", [Box::new(Col(number))]);
+        }
+        if let Some(series) = series {
+            let end = format!("{}\u{10ffff}", series.as_str());
+            query.narrow("r.number >= ? AND r.number < ?", [Box::new(Col(series)), Box::new(end)]);
+        }
+        // An index of the unusual is only used where the query says that it asks for it.
+        if let Some(state) = state {
+            query.narrow("j.state = ?", [Box::new(Col(state))]);
+            if *state != JobState::Succeeded {
+                query.narrow("j.state <> 'succeeded'", []);
+            }
+        }
+        if let Some(standing) = standing {
+            query.narrow("j.standing = ?", [Box::new(Col(standing))]);
+            if *standing != Standing::Accepted {
+                query.narrow("j.standing <> 'accepted'", []);
+            }
+        }
+        match kind {
+            Some(JobKind::Cancel) => query.narrow("j.kind = 'cancel'", []),
+            Some(JobKind::Send) => query.narrow("j.kind = 'send'", []),
+            None => {}
+        }
+        if let Some(issuer) = issuer {
+            query.narrow("j.issuer = ?", [Box::new(Col(issuer))]);
+        }
+        if let Some(from) = from {
+            query.narrow("j.created_at >= ?", [Box::new(Col(from))]);
+        }
+        if let Some(until) = until {
+            query.narrow("j.created_at < ?", [Box::new(Col(until))]);
+        }
+        query
+    }
+
+    fn narrow<const N: usize>(&mut self, condition: &str, parameters: [Box<dyn ToSql + 'a>; N]) {
+        self.conditions.push_str(if self.conditions.is_empty() { " WHERE " } else { " AND " });
+        self.conditions.push_str(condition);
+        self.parameters.extend(parameters);
+    }
+
+    fn text(&self) -> String {
+        format!("{}{}", self.source, self.conditions)
+    }
+
+    fn bound(&self) -> Vec<&dyn ToSql> {
+        self.parameters.iter().map(|parameter| &**parameter).collect()
+    }
+}
+
+fn source(filter: &Filter) -> &'static str {
+    let Filter { kind, state, standing, issuer, number, series, .. } = filter;
+    if number.is_some() || series.is_some() {
+        "FROM record r INDEXED BY record_number CROSS JOIN job j ON j.seq = r.seq"
+    } else if state.is_some_and(|state| state != JobState::Succeeded) {
+        "FROM job j INDEXED BY job_by_state"
+    } else if standing.is_some_and(|standing| standing != Standing::Accepted) {
+        "FROM job j INDEXED BY job_by_standing"
+    } else if *kind == Some(JobKind::Cancel) {
+        "FROM job j INDEXED BY job_cancels"
+    } else if issuer.is_some() {
+        "FROM job j INDEXED BY job_by_issuer"
+    } else {
+        "FROM job j INDEXED BY job_listed"
+    }
+}

@@ -1,0 +1,153 @@
+//! The parameters of a request's address: decoded, each given once, and none that is not known.
+
+use jiff::Timestamp;
+use verifactu_core::{
+    api::{Detail, Paging},
+    ledger::{Listing, Page, Start},
+    types::{Date, JobId},
+};
+
+use super::{call::Call, error::Fault, reply::Reply};
+
+/// Rows of a page, if the request does not say.
+const DEFAULT_LIMIT: u32 = 20;
+/// Most rows of a page.
+const MAX_LIMIT: u32 = 200;
+/// Most rows that are skipped; who wants more follows the cursor.
+const MAX_OFFSET: u32 = 10_000;
+
+/// Parameters that are read one by one; what is wrong with them is collected.
+pub(super) struct Parameters {
+    left: Vec<(String, String)>,
+    details: Vec<Detail>,
+}
+
+impl Parameters {
+    pub(super) fn of(call: &Call) -> Self {
+        let mut parameters = Self { left: Vec::new(), details: Vec::new() };
+        for pair in call.query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match (decoded(key), decoded(value)) {
+                (Some(key), Some(_)) if parameters.left.iter().any(|(known, _)| *known == key) => {
+                    parameters.problem(&key, "is given twice");
+                }
+                (Some(key), Some(value)) => parameters.left.push((key, value)),
+                _ => parameters.problem(key, "is not well encoded"),
+            }
+        }
+        parameters
+    }
+
+    /// A parameter, if it is given; an empty one counts as absent.
+    pub(super) fn read<T, E: std::fmt::Display>(
+        &mut self,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let at = self.left.iter().position(|(known, _)| known == key)?;
+        let (_, value) = self.left.swap_remove(at);
+        if value.is_empty() {
+            return None;
+        }
+        parse(&value).map_err(|error| self.problem(key, &error.to_string())).ok()
+    }
+
+    /// One of several words, each with its meaning.
+    pub(super) fn word<T: Copy>(&mut self, key: &str, words: &[(&str, T)]) -> Option<T> {
+        self.read(key, |text| {
+            words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
+                let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                format!("must be one of {}", known.join(", "))
+            })
+        })
+    }
+
+    /// A whole number within its bounds.
+    pub(super) fn number(&mut self, key: &str, bounds: std::ops::RangeInclusive<u32>) -> Option<u32> {
+        self.read(key, |text| {
+            text.parse()
+                .ok()
+                .filter(|number| bounds.contains(number))
+                .ok_or_else(|| format!("must be a whole number from {} to {}", bounds.start(), bounds.end()))
+        })
+    }
+
+    /// A time; a day stands for its beginning in Madrid.
+    pub(super) fn since(&mut self) -> Option<Timestamp> {
+        self.read("from", |text| instant(text, Date::start))
+    }
+
+    /// The end of a time, exclusive; a day stands for its own end, so that it belongs to it.
+    pub(super) fn before(&mut self) -> Option<Timestamp> {
+        self.read("to", |text| instant(text, Date::end))
+    }
+
+    /// Which page of a list is wanted.
+    pub(super) fn page(&mut self) -> Page {
+        let limit = self.number("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT);
+        let cursor = self.read("cursor", |text| JobId::parse(text).map_err(|_| "is no cursor of this list"));
+        let offset = self.number("offset", 0..=MAX_OFFSET);
+        if cursor.is_some() && offset.is_some() {
+            self.problem("offset", "excludes cursor");
+        }
+        Page { start: cursor.map_or(Start::Skip(offset.unwrap_or(0)), Start::After), limit }
+    }
+
+    /// Notes that something is wrong.
+    pub(super) fn problem(&mut self, key: &str, message: &str) {
+        self.details.push(Detail { field: key.to_owned(), code: None, message: message.to_owned() });
+    }
+
+    /// All that is wrong, with the parameters that nobody read.
+    pub(super) fn finish(mut self) -> Result<(), Fault> {
+        for (key, _) in std::mem::take(&mut self.left) {
+            self.problem(&key, "is no parameter of this route");
+        }
+        if self.details.is_empty() { Ok(()) } else { Err(Fault::Fields(self.details)) }
+    }
+}
+
+/// What a page says of its list.
+pub(super) fn paging(listing: &Listing) -> Paging {
+    let last = listing.items.last().filter(|_| listing.more);
+    Paging { total: listing.total, next_cursor: last.map(|last| last.job.id.0) }
+}
+
+/// The answer with a link to the next page (RFC 8288), if there is one.
+pub(super) fn linked(reply: Reply, call: &Call, paging: &Paging) -> Reply {
+    let Some(cursor) = paging.next_cursor else { return reply };
+    let kept = call.query.split('&').filter(|pair| {
+        let key = pair.split('=').next().unwrap_or_default();
+        !pair.is_empty() && key != "cursor" && key != "offset"
+    });
+    let query: Vec<&str> = kept.collect();
+    let query = query.join("&");
+    let separator = if query.is_empty() { "" } else { "&" };
+    reply.linking(&format!("<{}?{query}{separator}cursor={cursor}>; rel=\"next\"", call.path))
+}
+
+fn instant(text: &str, of_day: fn(Date) -> Option<Timestamp>) -> Result<Timestamp, &'static str> {
+    const EXPECTED: &str = "must be a day such as 2026-01-31, or a time such as 2026-01-31T09:00:00Z";
+    match Date::parse(text) {
+        Ok(day) => of_day(day).ok_or(EXPECTED),
+        Err(_) => text.parse().map_err(|_| EXPECTED),
+    }
+}
+
+/// `%41` and `+` as what they stand for (`application/x-www-form-urlencoded`); `None` for bytes that
+/// are no text.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut plain = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        plain.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let mut digit = || char::from(bytes.next()?).to_digit(16);
+                u8::try_from(digit()? * 16 + digit()?).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(plain).ok()
+}
