@@ -235,6 +235,14 @@ impl Accounts for TroubledAccounts {
         self.store.batch(tenant, id).await
     }
 
+    async fn count_requests(&self, counts: &[(TenantId, String, u64)]) -> Result<(), LedgerError> {
+        self.store.count_requests(counts).await
+    }
+
+    async fn requests(&self, tenant: &TenantId, since: &str) -> Result<Vec<(String, u64)>, LedgerError> {
+        self.store.requests(tenant, since).await
+    }
+
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {
         self.store.audit(entry).await
     }

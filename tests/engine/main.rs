@@ -1,17 +1,16 @@
 //! The engine against the sandbox authority over mutual TLS, in one process, on a manual clock: what
 //! becomes of a record under every outcome the authority can bring about.
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    missing_docs,
-    unreachable_pub
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
+mod circuit;
+mod doubt;
+mod halving;
 mod outcomes;
+mod pace;
 mod paths;
 mod place;
 mod review;
 mod shared;
+mod table;
+mod wire;
 mod world;

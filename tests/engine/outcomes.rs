@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use verifactu_core::{
     job::{Csv, FailureClass, JobState, Standing},
-    ledger::{HoldReason, Ledger},
+    ledger::HoldReason,
 };
 use verifactu_server::sandbox::{Effect, Fault, FaultSide, Holder, MessageKind};
 
@@ -177,6 +177,27 @@ async fn a_correction_replaces_a_refused_record_which_is_never_sent_after_it() {
     assert_eq!((failure.class, failure.superseded_by), (FailureClass::Superseded, Some(correction.job.id)));
     world.run_for(Duration::from_secs(3600), Duration::from_secs(60)).await;
     assert_eq!(world.registered("F-1").await, 1);
+}
+
+#[tokio::test]
+async fn a_refused_correction_that_is_overtaken_is_never_sent_again() {
+    let world = World::new().await;
+    world.accept(send("F-1")).await;
+    world.run().await;
+    world.sandbox.arm(Fault::new(Effect::Force { code: 1110, number: Some("F-1".into()) }));
+    let refused = world.accept(correct("F-1", "first")).await;
+    world.clock.advance(MINUTE);
+    world.run().await;
+    assert_eq!(world.progress(refused.job.id).await.standing, Standing::Rejected);
+    let later = world.accept(correct("F-1", "second")).await;
+    world.run_for(Duration::from_secs(3 * 24 * 3600), Duration::from_secs(3600)).await;
+    assert_eq!(world.state(later.job.id).await, JobState::Succeeded);
+    let progress = world.progress(refused.job.id).await;
+    assert_eq!((progress.state, progress.attempts), (JobState::Dead, 1));
+    let registered = world.sandbox.registrations(Some(ISSUER)).await.unwrap();
+    let last = registered.iter().max_by_key(|registration| registration.seq).unwrap();
+    assert_eq!(last.huella, later.record.huella.as_str());
+    assert!(registered.iter().all(|registration| registration.huella != refused.record.huella.as_str()));
 }
 
 #[tokio::test]

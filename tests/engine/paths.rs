@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use verifactu_core::{
     engine::Submit,
     job::{FailureClass, JobState, Standing},
-    ledger::{HoldReason, Ledger},
+    ledger::HoldReason,
     record::{Statement, SystemId},
     types::{Date, JobId, Text},
 };

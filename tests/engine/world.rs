@@ -8,7 +8,10 @@ use std::{
 use async_trait::async_trait;
 use uuid::Uuid;
 use verifactu_core::{
-    authority::https::{Hosts, HttpsAuthority, Limits, Trust},
+    authority::{
+        Authority,
+        https::{Hosts, HttpsAuthority, Limits, Trust},
+    },
     certificate::Identity,
     chain::PlaceClaim,
     engine::{Engine, Parts, Presentation, PresenterError, Presenters, Settings, Submit},
@@ -25,14 +28,17 @@ use verifactu_core::{
 };
 use verifactu_server::sandbox::{self, Holder, RunningSandbox, SandboxConfig};
 
+use crate::wire::{POISON, Wire};
+
 pub const ISSUER: &str = "B12345674";
 
 pub struct World {
     pub sandbox: RunningSandbox,
     pub engine: Engine,
-    pub ledger: Arc<MemoryLedger>,
+    pub ledger: Arc<dyn Ledger>,
     pub clock: Arc<ManualClock>,
     pub presenter: Arc<OnePresenter>,
+    pub wire: Arc<Wire>,
     parts: Parts,
 }
 
@@ -49,6 +55,11 @@ impl Presenters for OnePresenter {
 impl World {
     /// A sandbox that asks for a wait of 60 s, and an engine with the default settings.
     pub async fn new() -> Self {
+        Self::on(Arc::new(MemoryLedger::new())).await
+    }
+
+    /// The same on a ledger of the test's own.
+    pub async fn on(ledger: Arc<dyn Ledger>) -> Self {
         let clock = Arc::new(ManualClock::at("2026-11-20T09:00:00Z".parse().unwrap()));
         let shared = clock.clone();
         let sandbox = SandboxConfig::default()
@@ -58,26 +69,26 @@ impl World {
             .unwrap();
         let presentation = presentation(&sandbox, &Holder::seal(ISSUER, "Talleres Ebro SL"));
         let presenter = Arc::new(OnePresenter(Mutex::new(Some(Arc::new(presentation)))));
-        let ledger = Arc::new(MemoryLedger::new());
-        let limits = Limits { exchange: Duration::from_secs(5), ..Limits::default() };
+        let limits = Limits { exchange: Duration::from_secs(60), ..Limits::default() };
         let trust = Trust::Only(sandbox.pki().ca_pem().as_bytes().to_vec());
         let authority = HttpsAuthority::new(Hosts::at(&sandbox.url()).unwrap(), &trust, limits).unwrap();
+        let wire = Arc::new(Wire::new(Arc::new(authority), clock.clone()));
         let parts = Parts {
             ledger: ledger.clone(),
             queue: Arc::new(MemoryQueue::default()),
-            authority: Arc::new(authority),
+            authority: wire.clone(),
             presenters: presenter.clone(),
             clock: clock.clone(),
             ids: Arc::new(SequentialIds::default()),
         };
         let engine = Engine::new(parts.clone(), Settings::new(system()));
-        Self { sandbox, engine, ledger, clock, presenter, parts }
+        Self { sandbox, engine, ledger, clock, presenter, wire, parts }
     }
 
     /// The engine as a process finds it that starts anew on the same ledger.
     pub async fn restart(&mut self) {
         self.parts.queue = Arc::new(MemoryQueue::default());
-        self.engine = Engine::new(self.parts.clone(), Settings::new(system()));
+        self.engine = Engine::new(self.parts.clone(), self.engine.settings().clone());
         self.engine.sweep().await.unwrap();
     }
 
@@ -85,8 +96,41 @@ impl World {
     pub fn at(&mut self, url: &str) {
         let trust = Trust::Only(self.sandbox.pki().ca_pem().as_bytes().to_vec());
         let authority = HttpsAuthority::new(Hosts::at(url).unwrap(), &trust, Limits::default()).unwrap();
-        self.parts.authority = Arc::new(authority);
+        self.through(Arc::new(authority));
+    }
+
+    /// The same engine with another authority.
+    pub fn through(&mut self, authority: Arc<dyn Authority>) {
+        self.parts.authority = authority;
         self.engine = Engine::new(self.parts.clone(), Settings::new(system()));
+    }
+
+    /// The same engine with other settings.
+    pub fn set(&mut self, settings: Settings) {
+        self.engine = Engine::new(self.parts.clone(), settings);
+    }
+
+    /// Records go unsigned from now on, for tests with thousands of them.
+    pub fn without_signature(&self) {
+        let mut current = self.presenter.0.lock().unwrap();
+        let identity = current.as_ref().unwrap().identity.clone();
+        *current = Some(Arc::new(Presentation { identity, signer: None, representative: None }));
+    }
+
+    /// The same engine on the same ledger, opened anew.
+    pub async fn reopen(&mut self, ledger: Arc<dyn Ledger>) {
+        self.ledger = ledger.clone();
+        self.parts.ledger = ledger;
+        self.restart().await;
+    }
+
+    /// Accepts all of these in their order.
+    pub async fn accept_all(&self, submits: Vec<Submit>) -> Vec<JobId> {
+        let mut jobs = Vec::with_capacity(submits.len());
+        for submit in submits {
+            jobs.push(self.accept(submit).await.job.id);
+        }
+        jobs
     }
 
     pub async fn accept(&self, submit: Submit) -> Submission {
@@ -197,6 +241,28 @@ pub fn submit(statement: Statement, key: &str) -> Submit {
 
 pub fn send(number: &str) -> Submit {
     submit(Statement::Invoice(Box::new(invoice(number))), number)
+}
+
+/// The same in another installation, which makes it another chain.
+pub fn in_chain(mut submit: Submit, installation: u32) -> Submit {
+    let installation = Text::parse(&format!("i-{installation}")).unwrap();
+    submit.system = Some(ComputerSystem { installation, ..system() });
+    submit
+}
+
+/// The same by another issuer.
+pub fn of_issuer(mut submit: Submit, issuer: &str) -> Submit {
+    if let Statement::Invoice(invoice) = &mut submit.statement {
+        invoice.id.issuer = Nif::parse(issuer).unwrap();
+    }
+    submit
+}
+
+/// An invoice that breaks every message it is in.
+pub fn poison(number: &str) -> Submit {
+    let mut invoice = invoice(number);
+    invoice.description = Text::parse(POISON).unwrap();
+    submit(Statement::Invoice(Box::new(invoice)), number)
 }
 
 pub fn correct(number: &str, key: &str) -> Submit {

@@ -20,8 +20,18 @@ const NOT_IN_BARE_CORE: &[&str] =
     &["warp", "redis", "p12-keystore", "aes-gcm", "quick-xml", "tokio", "reqwest", "rustls", "rusqlite"];
 
 /// What a program that only talks to the service does without.
-const NOT_IN_CLIENT: &[&str] =
-    &["warp", "redis", "p12-keystore", "aes-gcm", "quick-xml", "rusqlite", "x509-parser", "clap"];
+const NOT_IN_CLIENT: &[&str] = &[
+    "warp",
+    "redis",
+    "p12-keystore",
+    "aes-gcm",
+    "quick-xml",
+    "rusqlite",
+    "x509-parser",
+    "clap",
+    "csv",
+    "indicatif",
+];
 
 /// There is one provider of cryptography for TLS, and it is neither of these.
 const NOWHERE: &[&str] = &["ring", "openssl", "openssl-sys", "native-tls"];

@@ -12,6 +12,7 @@
 mod answers;
 mod codes;
 mod hostile;
+mod nif_checks;
 mod official;
 mod outcomes;
 mod queries;

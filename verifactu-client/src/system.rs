@@ -28,6 +28,16 @@ impl Client {
         let unready = answer.status == StatusCode::SERVICE_UNAVAILABLE && ready.is_ok();
         if answer.status.is_success() || unready { ready } else { Err(answer.into_error()) }
     }
+
+    /// What time the service has, as the `Date` header of an answer tells it. Asked once.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn date(&self) -> Result<Option<String>, Error> {
+        let answer = self.attempt(&probe("/health"), self.limit()).await?;
+        let date = answer.headers.get("date").and_then(|date| date.to_str().ok());
+        Ok(date.map(str::to_owned))
+    }
 }
 
 fn probe(path: &str) -> Request<'static> {

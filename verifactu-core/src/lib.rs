@@ -65,7 +65,8 @@
 //! Features only add. Without any there are model, rules, huella and chain, QR, REST types and webhook
 //! signatures. `xml` adds the authority's XML, `signing` certificates and signatures, `engine` ledger,
 //! queue and engine, `https` the way to the authority, `sqlite` the embedded ledger. The default is all
-//! of these. `redis` adds the queue that several processes share, `testing` the suites that a ledger or a queue of your own has to pass.
+//! of these. `redis` adds the queue that several processes share, `testing` the suites that a ledger or a
+//! queue of your own has to pass.
 
 pub mod api;
 #[cfg(feature = "engine")]

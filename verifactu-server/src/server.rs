@@ -35,7 +35,7 @@ use verifactu_core::{
 
 use crate::{
     accounts::{Keys, SecretsError},
-    api::Service,
+    api::{Requests, Service},
     clock::{SystemClock, UuidV7Ids},
     config::{AuthorityConfig, Config, DevelopmentIdentity, QueueConfig, Role},
     http::{ListenError, Listener},
@@ -45,6 +45,8 @@ use crate::{
 
 /// Certificate uploads that are opened side by side.
 const UPLOADS: usize = 2;
+/// How often the requests of accounts are written down.
+const COUNT_EVERY: Duration = Duration::from_secs(10);
 /// What is kept of the time of a stop to end what did not finish by itself.
 const LAST_MOMENT: Duration = Duration::from_millis(200);
 
@@ -182,6 +184,8 @@ impl Builder {
             environment: config.environment,
             role: config.role,
             limits: config.limits,
+            plans: config.plans,
+            requests: Requests::default(),
             certificate_required: config.certificates.required,
             demoted_rules: config.demoted_rules,
             uploads: Semaphore::new(UPLOADS),
@@ -199,10 +203,11 @@ impl Builder {
                 })
             }
         };
+        let counter = tokio::spawn(count_for_ever(service.clone(), stopped.clone()));
         let front = tokio::spawn(listener.serve(service.clone(), stopped, config.stop_within));
         tracing::info!(%address, environment = %config.environment, "the service listens");
         let (within, delay) = (config.stop_within, config.stop_delay);
-        Ok(Running { address, service, stop, front, worker, within, delay })
+        Ok(Running { address, service, stop, front, worker, counter, within, delay })
     }
 }
 
@@ -214,6 +219,7 @@ pub struct Running {
     stop: watch::Sender<bool>,
     front: JoinHandle<()>,
     worker: JoinHandle<()>,
+    counter: JoinHandle<()>,
     within: Duration,
     delay: Duration,
 }
@@ -246,11 +252,12 @@ impl Running {
         tokio::time::sleep(self.delay).await;
         let deadline = Instant::now() + self.within;
         self.stop.send_replace(true);
-        let all = async { tokio::join!(&mut self.front, &mut self.worker) };
+        let all = async { tokio::join!(&mut self.front, &mut self.worker, &mut self.counter) };
         if tokio::time::timeout_at(deadline + LAST_MOMENT, all).await.is_err() {
             tracing::warn!("work was cut off at the end of the stop");
             self.front.abort();
             self.worker.abort();
+            self.counter.abort();
         }
     }
 }
@@ -328,6 +335,22 @@ pub enum StartError {
     /// A task of the start was cut off.
     #[error("the start was cut off")]
     Interrupted,
+}
+
+/// Writes the requests of accounts down from time to time, and once more at the end.
+async fn count_for_ever(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        let stopped = tokio::select! {
+            () = tokio::time::sleep(COUNT_EVERY) => false,
+            _ = stop.wait_for(|stop| *stop) => true,
+        };
+        if let Err(error) = service.requests.flush(&*service.accounts).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "requests were not counted");
+        }
+        if stopped {
+            return;
+        }
+    }
 }
 
 /// Makes the directory for its owner alone; one that is there stays as it is.

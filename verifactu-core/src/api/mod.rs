@@ -22,6 +22,7 @@ mod parts;
 mod request;
 mod send;
 mod time;
+mod usage;
 
 pub use account::*;
 pub use batch::{Batch, BatchCounts, BatchEntry, BatchOutcome, BatchTaken, Preview};
@@ -47,3 +48,4 @@ pub use request::{
 };
 pub use send::{Defaults, SendRequest};
 pub use time::Timestamp;
+pub use usage::{MonthlyLedger, MonthlyUsage, Months, PlanInfo, PlanStatus, PlanUsage};

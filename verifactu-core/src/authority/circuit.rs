@@ -1,7 +1,7 @@
 //! A circuit before each host: while a host cannot be reached, nobody else has to find that out.
 //!
-//! After [`FAILURES`] connections to a host that failed in a row, the circuit to it is open: messages
-//! are told at once that they were not reached. One at a time is let through after [`PAUSE`] to probe
+//! After [`CircuitAuthority::FAILURES`] connections to a host that failed in a row, the circuit to it is open: messages
+//! are told at once that they were not reached. One at a time is let through after [`CircuitAuthority::PAUSE`] to probe
 //! the host; when it gets through, the circuit closes. A refusal of our certificate says nothing about
 //! the host, and an answer that does not come was lost after the host was reached.
 
@@ -15,12 +15,6 @@ use jiff::Timestamp;
 
 use super::{Authority, Exchange, NotReached, Request};
 use crate::types::Clock;
-
-/// Connections that fail in a row before the circuit opens.
-pub const FAILURES: u32 = 5;
-
-/// The time between probes.
-pub const PAUSE: Duration = Duration::from_secs(30);
 
 /// An authority behind a circuit for each of its hosts.
 pub struct CircuitAuthority {
@@ -37,6 +31,12 @@ struct Circuit {
 }
 
 impl CircuitAuthority {
+    /// Connections that fail in a row before the circuit opens.
+    pub const FAILURES: u32 = 5;
+
+    /// The time between probes.
+    pub const PAUSE: Duration = Duration::from_secs(30);
+
     /// Circuits before the hosts of an authority.
     #[must_use]
     pub fn new(inner: Arc<dyn Authority>, clock: Arc<dyn Clock>) -> Self {
@@ -49,10 +49,10 @@ impl CircuitAuthority {
         let now = self.clock.now();
         let mut circuits = self.lock();
         match circuits.get_mut(host) {
-            Some(circuit) if circuit.failures >= FAILURES => {
+            Some(circuit) if circuit.failures >= Self::FAILURES => {
                 let may = circuit.probe_at <= now;
                 if may {
-                    circuit.probe_at = now + PAUSE;
+                    circuit.probe_at = now + Self::PAUSE;
                 }
                 may
             }
@@ -71,7 +71,7 @@ impl CircuitAuthority {
         };
         let mut circuits = self.lock();
         if failed {
-            let probe_at = self.clock.now() + PAUSE;
+            let probe_at = self.clock.now() + Self::PAUSE;
             let circuit = circuits.entry(host).or_insert(Circuit { failures: 0, probe_at });
             circuit.failures = circuit.failures.saturating_add(1);
             circuit.probe_at = probe_at;

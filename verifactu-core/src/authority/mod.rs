@@ -8,9 +8,11 @@ mod circuit;
 pub mod codes;
 #[cfg(feature = "https")]
 pub mod https;
+mod nif_check;
 pub mod outcome;
 
-pub use circuit::{CircuitAuthority, FAILURES, PAUSE};
+pub use circuit::CircuitAuthority;
+pub use nif_check::{NifCheckError, NifChecked, nif_check};
 pub use outcome::Outcome;
 
 use std::{sync::Arc, time::Duration};
@@ -45,8 +47,8 @@ pub struct Request {
     pub body: Bytes,
 }
 
-/// A service of the authority. Registration and query share one address; the first element of the
-/// body decides.
+/// A service of the authority. Registration and query share one address, where the first element of
+/// the body decides; the check of NIFs has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Service {
     /// Voluntary remission of records.
@@ -55,6 +57,9 @@ pub enum Service {
     /// Query of records that were remitted.
     #[doc(alias = "ConsultaFactuSistemaFacturacion")]
     Query,
+    /// Check of NIFs against the census.
+    #[doc(alias = "VNifV2")]
+    NifCheck,
 }
 
 /// What became of a message.

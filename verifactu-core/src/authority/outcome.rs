@@ -7,6 +7,7 @@
 use crate::xml::{
     answer::{self, RegistrationAnswer, Reply},
     fault::{Fault, FaultSide},
+    nif_check::NifCheckAnswer,
     query::QueryAnswer,
 };
 
@@ -43,6 +44,23 @@ pub enum Outcome<A> {
     NoAnswer(NoAnswer),
     /// Certainly not processed.
     NotReached(NotReached),
+}
+
+impl<A> Outcome<A> {
+    /// The same outcome, with another form of the answer.
+    pub(super) fn map<B>(self, change: impl FnOnce(A) -> B) -> Outcome<B> {
+        match self {
+            Self::Processed(answer) => Outcome::Processed(change(answer)),
+            Self::HeaderFault(refusal) => Outcome::HeaderFault(refusal),
+            Self::ContentFault(refusal) => Outcome::ContentFault(refusal),
+            Self::ServerFault(refusal) => Outcome::ServerFault(refusal),
+            Self::AccessRefused(refused) => Outcome::AccessRefused(refused),
+            Self::Suspended(refusal) => Outcome::Suspended(refusal),
+            Self::Unreadable { status, excerpt } => Outcome::Unreadable { status, excerpt },
+            Self::NoAnswer(reason) => Outcome::NoAnswer(reason),
+            Self::NotReached(reason) => Outcome::NotReached(reason),
+        }
+    }
 }
 
 /// What the authority said when it refused a whole message.
@@ -83,6 +101,15 @@ pub fn registration(exchange: &Exchange) -> Outcome<RegistrationAnswer> {
 pub fn query(exchange: &Exchange) -> Outcome<QueryAnswer> {
     outcome(exchange, |reply| match reply {
         Reply::Query(answer) => Ok(answer),
+        other => Err(other),
+    })
+}
+
+/// What became of a check of NIFs.
+#[must_use]
+pub fn nif_check(exchange: &Exchange) -> Outcome<NifCheckAnswer> {
+    outcome(exchange, |reply| match reply {
+        Reply::NifCheck(answer) => Ok(answer),
         other => Err(other),
     })
 }

@@ -365,12 +365,8 @@ impl Progress {
                 next.alone = true;
                 next.fail(failure, now, policy, jitter);
             }
-            Event::Held(failure) | Event::Suspected(failure) => {
-                next.state =
-                    if self.attempts == 0 && !self.sent { JobState::Pending } else { JobState::Failed };
-                next.failure = Some(failure);
-                next.next_retry_at = (next.state == JobState::Failed).then_some(now);
-            }
+            Event::Held(failure) => next.stand_by(failure, None),
+            Event::Suspected(failure) => next.stand_by(failure, Some(now)),
             Event::Superseded(failure) => next.bury(failure, now),
             Event::Retried => {
                 next.state = JobState::Pending;
@@ -394,6 +390,14 @@ impl Progress {
             if exhausted { policy.doubt_interval } else { policy.wait(self.attempts, failure.class, jitter) };
         self.state = JobState::Failed;
         self.next_retry_at = Some(now + wait);
+        self.failure = Some(failure);
+    }
+
+    /// Nothing was processed, so nothing is burnt. A record that was never sent still waits for that.
+    fn stand_by(&mut self, failure: Failure, retry_at: Option<Timestamp>) {
+        let untouched = self.attempts == 0 && !self.sent;
+        self.state = if untouched { JobState::Pending } else { JobState::Failed };
+        self.next_retry_at = retry_at.filter(|_| !untouched);
         self.failure = Some(failure);
     }
 

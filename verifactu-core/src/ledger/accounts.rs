@@ -74,6 +74,12 @@ pub trait Accounts: Send + Sync {
     /// A batch; `None` when it does not exist or belongs to another account.
     async fn batch(&self, tenant: &TenantId, id: BatchId) -> Result<Option<Batch>, LedgerError>;
 
+    /// Adds to the requests that accounts made in months (`YYYY-MM`).
+    async fn count_requests(&self, counts: &[(TenantId, String, u64)]) -> Result<(), LedgerError>;
+
+    /// The requests of an account in each month from `since` on, in order.
+    async fn requests(&self, tenant: &TenantId, since: &str) -> Result<Vec<(String, u64)>, LedgerError>;
+
     /// Certificates that end before this time, those that end first before the others.
     async fn expiring_certificates(
         &self,

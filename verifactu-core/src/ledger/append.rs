@@ -22,7 +22,7 @@ pub struct Append {
     pub invoice: InvoiceId,
     /// Whether the account may have used this invoice's key before.
     pub repeats_invoice: bool,
-    /// The allowance that a new invoice takes from.
+    /// The month to count the record in, with the allowance that a new invoice takes from.
     pub quota: Option<Quota>,
     /// Identifiers for what is created.
     pub job: JobId,

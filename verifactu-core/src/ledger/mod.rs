@@ -14,6 +14,7 @@ mod memory;
 mod message;
 mod row;
 mod schedule;
+mod usage;
 mod webhook;
 
 #[cfg(feature = "sqlite")]
@@ -35,6 +36,7 @@ pub use message::{
 };
 pub use row::{ChainKey, JobRow, RecordRow};
 pub use schedule::FULL_MESSAGE;
+pub use usage::{Sums, Turnover, Usage};
 pub use webhook::{Delivery, DeliveryOutcome, Webhook};
 
 use std::error::Error;
@@ -145,7 +147,8 @@ pub trait Ledger: Send + Sync {
         limit: u32,
     ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError>;
 
-    /// Holds every chain of a tenant that is not held yet, whoever works on it, and returns them.
+    /// Holds every chain of a tenant that is not held for this reason yet, whoever works on it, and
+    /// returns them.
     async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError>;
 
     /// Releases the chains of a tenant that are held for the given reason, and returns them.
@@ -166,6 +169,12 @@ pub trait Ledger: Send + Sync {
 
     /// The authority's own line for the record of a job, as it last answered; `None` before it did.
     async fn answer_line(&self, job: JobId) -> Result<Option<Bytes>, LedgerError>;
+
+    /// What a tenant has used in each month from `since` on (`YYYY-MM`), newest first.
+    async fn usage(&self, tenant: &TenantId, since: &str) -> Result<Vec<Usage>, LedgerError>;
+
+    /// What the issuers of a tenant stated in each month from `since` on, newest first, and by issuer.
+    async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError>;
 
     /// Proves that the store answers and can write.
     async fn probe(&self) -> Result<(), LedgerError>;

@@ -27,6 +27,7 @@ macro_rules! accounts_suite {
             a7_keys_are_listed_and_revoked
             a8_certificates_that_end_are_found
             a20_a_batch_is_kept_for_its_time
+            a21_requests_add_up
         });
     };
 }
@@ -254,4 +255,20 @@ pub async fn a20_a_batch_is_kept_for_its_time(accounts: Arc<dyn Accounts>) {
     accounts.put_batch(&second, noon() + 1.second()).await.unwrap();
     assert_eq!(accounts.batch(&first.tenant, first.id).await.unwrap(), None);
     assert_eq!(accounts.batch(&first.tenant, second.id).await.unwrap(), Some(second));
+}
+
+/// A21. Requests add up by account and month.
+pub async fn a21_requests_add_up(accounts: Arc<dyn Accounts>) {
+    let tenant = |id: &str| TenantId::parse(id).unwrap();
+    let count = |id: &str, month: &str, count: u64| (tenant(id), month.to_owned(), count);
+    let first = [count("acme", "2026-07", 2), count("acme", "2026-06", 1), count("other", "2026-07", 5)];
+    accounts.count_requests(&first).await.unwrap();
+    accounts.count_requests(&[count("acme", "2026-07", 3)]).await.unwrap();
+    let months = |rows: &[(&str, u64)]| -> Vec<(String, u64)> {
+        rows.iter().map(|(month, count)| ((*month).to_owned(), *count)).collect()
+    };
+    let all = accounts.requests(&tenant("acme"), "2026-01").await.unwrap();
+    assert_eq!(all, months(&[("2026-06", 1), ("2026-07", 5)]));
+    assert_eq!(accounts.requests(&tenant("acme"), "2026-07").await.unwrap(), months(&[("2026-07", 5)]));
+    assert_eq!(accounts.requests(&tenant("third"), "2026-01").await.unwrap(), []);
 }

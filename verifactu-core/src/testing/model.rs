@@ -347,6 +347,8 @@ impl Run<'_> {
 
     async fn compare_state(&mut self) {
         for tenant in TENANTS.map(|tenant| TenantId::parse(tenant).unwrap()) {
+            let _ = both!(self, "final usage", |ledger| ledger.usage(&tenant, ""));
+            let _ = both!(self, "final turnover", |ledger| ledger.turnover(&tenant, "2026-07"));
             let _ = both!(self, "final chains", |ledger| ledger.chains(&tenant));
             let (all, page) = (Filter::default(), Page { start: Start::Skip(0), limit: u32::MAX });
             let _ = both!(self, "final list", |ledger| ledger.list(&tenant, &all, page));

@@ -6,6 +6,7 @@ mod date;
 mod environment;
 mod huella;
 mod id;
+mod month;
 mod nif;
 mod rate;
 mod secret;
@@ -19,6 +20,7 @@ pub use huella::{Huella, HuellaError};
 pub use id::{
     BatchId, ChainId, Clock, DeliveryId, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError,
 };
+pub use month::Month;
 pub use nif::{Nif, NifError, NifKind};
 pub use rate::Rate;
 pub use secret::{Secret, SecretBytes};

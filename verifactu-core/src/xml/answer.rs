@@ -1,4 +1,5 @@
-//! What the authority answers: the result of a registration, the rows of a query, or a fault.
+//! What the authority answers: the result of a registration, the rows of a query, the result of a check
+//! of NIFs, or a fault.
 //!
 //! An answer that lacks what the schema demands, or uses a value that its lists do not know, is not
 //! read in part: a record whose outcome is unclear must be found out, not guessed. Three things are
@@ -17,6 +18,7 @@ use crate::{
 
 use super::{
     fault::{self, Fault},
+    nif_check::{self, NifCheckAnswer},
     query::QueryAnswer,
     reader::{Name, Ns, ReadError, Reader},
 };
@@ -33,6 +35,9 @@ pub enum Reply {
     /// Rows of a query.
     #[doc(alias = "RespuestaConsultaFactuSistemaFacturacion")]
     Query(QueryAnswer),
+    /// What the census knows.
+    #[doc(alias = "VNifV2Sal")]
+    NifCheck(NifCheckAnswer),
     /// The whole message was refused.
     Fault(Fault),
 }
@@ -170,6 +175,7 @@ pub fn read(document: &[u8]) -> Result<Reply, ReadError> {
                     (Ns::QueryAnswer, "RespuestaConsultaFactuSistemaFacturacion") => {
                         Reply::Query(QueryAnswer::read(&mut reader)?)
                     }
+                    (Ns::NifCheckAnswer, "VNifV2Sal") => Reply::NifCheck(nif_check::read(&mut reader)?),
                     (Ns::Soap, "Fault") => Reply::Fault(fault::read(&mut reader)?),
                     _ => return Err(ReadError::Unexpected { expected: "an answer or a fault" }),
                 };

@@ -62,13 +62,64 @@ impl Literals<'_> {
 pub fn read(record: &[u8]) -> Result<Literals<'_>, ReadError> {
     let mut reader = Reader::new(record)?;
     let root = reader.root()?;
-    let (is_invoice, suffix) = if root.is(Ns::Information, "RegistroAlta") {
-        (true, "")
-    } else if root.is(Ns::Information, "RegistroAnulacion") {
-        (false, "Anulada")
-    } else {
-        return Err(ReadError::Unexpected { expected: "a record" });
-    };
+    let kind = Kind::of(&root).ok_or(ReadError::Unexpected { expected: "a record" })?;
+    let literals = body(&mut reader, kind)?;
+    reader.finish()?;
+    Ok(literals)
+}
+
+/// Reads every record of a document, in its order: a record, a message, or an export that wraps
+/// records in elements of its own.
+///
+/// # Errors
+/// [`ReadError`] at the first record that misses a part, or where the document is not XML.
+pub fn read_all(document: &[u8]) -> Result<Vec<Literals<'_>>, ReadError> {
+    let mut reader = Reader::new(document)?;
+    let root = reader.root()?;
+    let mut found = Vec::new();
+    descend(&mut reader, &root, &mut found)?;
+    reader.finish()?;
+    Ok(found)
+}
+
+/// As deep as the reader allows.
+fn descend<'a>(
+    reader: &mut Reader<'a>,
+    at: &Name<'a>,
+    found: &mut Vec<Literals<'a>>,
+) -> Result<(), ReadError> {
+    if let Some(kind) = Kind::of(at) {
+        found.push(body(reader, kind)?);
+        return Ok(());
+    }
+    while let Some(name) = reader.child()? {
+        descend(reader, &name, found)?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Invoice,
+    Cancellation,
+}
+
+impl Kind {
+    fn of(name: &Name<'_>) -> Option<Self> {
+        if name.is(Ns::Information, "RegistroAlta") {
+            Some(Self::Invoice)
+        } else if name.is(Ns::Information, "RegistroAnulacion") {
+            Some(Self::Cancellation)
+        } else {
+            None
+        }
+    }
+}
+
+/// Reads the record whose element was opened, to its end.
+fn body<'a>(reader: &mut Reader<'a>, record: Kind) -> Result<Literals<'a>, ReadError> {
+    let is_invoice = record == Kind::Invoice;
+    let suffix = if is_invoice { "" } else { "Anulada" };
     let mut invoice = None;
     let (mut kind, mut tax_total, mut total) = (None, None, None);
     let (mut link, mut generated_at, mut huella) = (None, None, None);
@@ -78,17 +129,16 @@ pub fn read(record: &[u8]) -> Result<Literals<'_>, ReadError> {
             continue;
         }
         match name.local {
-            "IDFactura" => invoice = Some(Key::read(&mut reader, suffix)?.invoice()?),
+            "IDFactura" => invoice = Some(Key::read(reader, suffix)?.invoice()?),
             "TipoFactura" if is_invoice => kind = Some(reader.text()?),
             "CuotaTotal" if is_invoice => tax_total = Some(reader.text()?),
             "ImporteTotal" if is_invoice => total = Some(reader.text()?),
-            "Encadenamiento" => link = Some(previous(&mut reader)?),
+            "Encadenamiento" => link = Some(previous(reader)?),
             "FechaHoraHusoGenRegistro" => generated_at = Some(reader.text()?),
             "Huella" => huella = Some(reader.text()?),
             _ => reader.skip()?,
         }
     }
-    reader.finish()?;
     let amounts = if is_invoice {
         Some([
             kind.ok_or(ReadError::Missing("TipoFactura"))?,

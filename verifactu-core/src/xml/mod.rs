@@ -5,6 +5,7 @@ pub mod envelope;
 pub mod fault;
 pub mod literals;
 pub mod names;
+pub mod nif_check;
 pub mod query;
 pub mod reader;
 pub mod record;

@@ -13,5 +13,9 @@ pub const REGISTRATION_ANSWER: &str = "https://www2.agenciatributaria.gob.es/sta
 pub const QUERY: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/tike/cont/ws/ConsultaLR.xsd";
 /// Answer of the query (`RespuestaConsultaLR.xsd`).
 pub const QUERY_ANSWER: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/tike/cont/ws/RespuestaConsultaLR.xsd";
+/// Answer of the check of NIFs (`VNifV2Sal.xsd`), as its schema has it.
+pub const NIF_CHECK_ANSWER: &str = "https://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/burt/jdit/ws/VNifV2Sal.xsd";
+/// The same as the service's manual has it.
+pub const NIF_CHECK_ANSWER_PLAIN: &str = "http://www2.agenciatributaria.gob.es/static_files/common/internet/dep/aplicaciones/es/aeat/burt/jdit/ws/VNifV2Sal.xsd";
 /// XML signatures.
 pub const SIGNATURE: &str = "http://www.w3.org/2000/09/xmldsig#";

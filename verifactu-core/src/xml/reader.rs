@@ -95,6 +95,8 @@ pub enum Ns {
     Query,
     /// [`names::QUERY_ANSWER`].
     QueryAnswer,
+    /// [`names::NIF_CHECK_ANSWER`] and [`names::NIF_CHECK_ANSWER_PLAIN`].
+    NifCheckAnswer,
     /// [`names::SIGNATURE`].
     Signature,
     /// Any other.
@@ -111,6 +113,7 @@ impl Ns {
             names::REGISTRATION_ANSWER => Self::RegistrationAnswer,
             names::QUERY => Self::Query,
             names::QUERY_ANSWER => Self::QueryAnswer,
+            names::NIF_CHECK_ANSWER | names::NIF_CHECK_ANSWER_PLAIN => Self::NifCheckAnswer,
             names::SIGNATURE => Self::Signature,
             _ => Self::Other,
         }

@@ -51,6 +51,7 @@ pub(crate) enum Fault {
     QuotaReached {
         limit: Option<u64>,
         used: u64,
+        resets_at: Option<jiff::Timestamp>,
     },
     TenantExists,
 
@@ -240,7 +241,8 @@ impl Fault {
                 body.job_id = Some(job);
                 body.qr_info = Some(qr_info);
             }
-            Self::QuotaReached { limit, used } => {
+            Self::QuotaReached { limit, used, resets_at } => {
+                body.resets_at = resets_at.map(Into::into);
                 body.limit = limit;
                 body.used = Some(used);
             }

@@ -14,7 +14,7 @@ use verifactu_core::{
     job::{JobKind, JobState},
     ledger::{Appended, Idempotency, Submission},
     record::Statement,
-    types::{Date, RequestId, Text},
+    types::{Date, Month, RequestId, Text},
 };
 
 use super::{
@@ -100,6 +100,11 @@ pub(super) async fn take(
         Appended::Replay { fingerprint: known, submission } => {
             Ok(Taken::Replayed { same_body: known == fingerprint, submission })
         }
+        Appended::QuotaReached { used } => Err(Fault::QuotaReached {
+            limit: service.quota(account).limit,
+            used,
+            resets_at: Month::in_madrid(service.clock.now()).end(),
+        }),
         other => Err(declined(other)),
     }
 }
@@ -139,7 +144,7 @@ pub(super) async fn prepare(
         place: stated.place,
         stamp: stated.stamp,
         system,
-        quota: None,
+        quota: Some(service.quota(account)),
         request,
     };
     Ok((submit, stated.warnings))
@@ -176,7 +181,7 @@ fn read(kind: JobKind, body: &Json, defaults: &Defaults<'_>) -> Result<Stated, F
 pub(super) fn declined(appended: Appended) -> Fault {
     match appended {
         Appended::AlreadySubmitted(job) => Fault::AlreadySubmitted(job),
-        Appended::QuotaReached { used } => Fault::QuotaReached { limit: None, used },
+        Appended::QuotaReached { used } => Fault::QuotaReached { limit: None, used, resets_at: None },
         Appended::Refused(refusal) => Fault::Chain(refusal),
         Appended::Replay { submission, .. } | Appended::New { submission, .. } => {
             Fault::IdempotencyConflict(submission.job.id)

@@ -20,12 +20,14 @@ mod reply;
 mod routes;
 mod system;
 mod tenants;
+mod usage;
 mod view;
 mod wait;
 mod webhooks;
 
 pub(crate) use error::Fault;
 pub(crate) use reply::Pieces;
+pub(crate) use usage::Requests;
 pub(crate) use view::Views;
 
 use std::{
@@ -44,12 +46,12 @@ use verifactu_core::{
     engine::Engine,
     ledger::{Accounts, AuditEntry, LedgerError},
     queue::Queue,
-    types::{Clock, Environment, Ids, RequestId, TenantId},
+    types::{Clock, Environment, Ids, Month, RequestId, TenantId},
 };
 
 use crate::{
     accounts::Keys,
-    config::{Limits, Role},
+    config::{Limits, Plans, Role},
     presenters::AccountPresenters,
     webhook::Sender,
 };
@@ -72,6 +74,8 @@ pub(crate) struct Service {
     pub(crate) environment: Environment,
     pub(crate) role: Role,
     pub(crate) limits: Limits,
+    pub(crate) plans: Plans,
+    pub(crate) requests: Requests,
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
     pub(crate) demoted_rules: Vec<String>,
@@ -178,6 +182,7 @@ impl Service {
             }
             Endpoint::Key(scope, handler) => {
                 let account = self.account(&call.headers, scope).await?;
+                self.requests.count(&account.tenant.id, Month::in_madrid(self.clock.now()));
                 handler(self, call, account).await
             }
         }

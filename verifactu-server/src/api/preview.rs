@@ -24,8 +24,10 @@ pub(super) async fn preview(service: Arc<Service>, call: Call, account: Account)
     let body = call.json()?;
     // A key that nobody uses, so that the preview is no replay.
     let idempotency = Idempotency { key: service.ids.next().to_string(), fingerprint: fingerprint(&body) };
-    let (submit, warnings) =
+    let (mut submit, warnings) =
         prepare(&service, &account, JobKind::Send, idempotency, &body, call.request).await?;
+    // Nothing is taken from the plan, so nothing is refused for it.
+    submit.quota = None;
     let sealed = service.engine.preview(submit).await?.map_err(declined)?;
     let (record, previous) = (&sealed.record, sealed.record.link.previous_huella());
     let Statement::Invoice(invoice) = &record.statement else { return Err(Fault::NotFound("QR")) };

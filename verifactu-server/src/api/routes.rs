@@ -13,7 +13,7 @@ use crate::config::Limits;
 
 use super::{
     Service, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices, jobs, me,
-    preview, records, reply::Reply, system, tenants, webhooks,
+    preview, records, reply::Reply, system, tenants, usage, webhooks,
 };
 
 macro_rules! routes {
@@ -50,6 +50,9 @@ routes! {
     GET    "/me"                    key()                  me::show;
     GET    "/me/chains"             key(InvoicesRead)      chains::list;
     GET    "/me/chains/:id/verify"  key(InvoicesRead)      chains::verify;
+    GET    "/me/plan"               key(InvoicesRead)      usage::plan;
+    GET    "/me/usage"              key(InvoicesRead)      usage::usage;
+    GET    "/me/ledger"             key(InvoicesRead)      usage::ledger;
     GET    "/me/invoice-records"    key(InvoicesRead)      records::list;
     GET    "/me/invoice-records/export"  key(InvoicesRead)  records::export;
     GET    "/me/invoice-records/:id"     key(InvoicesRead)  records::show;

@@ -6,12 +6,14 @@
 
 mod error;
 mod flags;
+mod plans;
 mod sources;
 mod table;
 mod value;
 
 pub use error::ConfigError;
 pub use flags::Flags;
+pub use plans::Plans;
 
 use std::{
     ffi::OsString,
@@ -48,6 +50,8 @@ pub struct Config {
     pub queue: QueueConfig,
     /// What this process does.
     pub role: Role,
+    /// How many invoices accounts may have.
+    pub plans: Plans,
     /// How the tax authority is reached.
     pub authority: AuthorityConfig,
     /// How the engine behaves, with the system that records name.
@@ -227,6 +231,7 @@ impl Config {
             limits: Limits::default(),
             queue: QueueConfig::Memory,
             role: Role::All,
+            plans: Plans::default(),
             authority: AuthorityConfig::default(),
             engine: engine::Settings::new(system),
             workers: 4,
@@ -399,6 +404,9 @@ impl Config {
     }
 
     fn read_limits(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        reader.boolean(&mut self.plans.billing, "billing")?;
+        let expected = "names with numbers, such as free=50,pro=5000";
+        reader.set(&mut self.plans.limits, "plans", expected, Plans::limits)?;
         let limits = &mut self.limits;
         reader.size(&mut limits.body, "limit-body")?;
         reader.size(&mut limits.batch, "limit-batch")?;

@@ -106,6 +106,8 @@ settings! {
     "validation-demote", "RULES", Plain, "Rules whose findings are only warnings, comma between";
 
     "webhook-loopback", "BOOLEAN", Plain, "Let webhooks go to this computer, also over HTTP; for development [false]";
+    "billing", "BOOLEAN", Plain, "Whether the limits of plans hold [false]";
+    "plans", "PLANS", Plain, "New invoices of a month by plan [free=50,pro=5000,enterprise=50000]";
 
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";
     "limit-batch", "SIZE", Plain, "Largest body of a batch [8 MiB]";

@@ -33,12 +33,21 @@ use tls::Tls;
 
 /// One path for registration and query: the first element of the body decides.
 const PATH: &str = "/wlpl/TIKE-CONT/ws/SistemaFacturacion/VerifactuSOAP";
+/// The check of NIFs.
+const NIF_CHECK_PATH: &str = "/wlpl/BURT-JDIT/ws/VNifV2SOAP";
 /// Longest header value that is kept.
 const MAX_HEADER: usize = 1024;
 
-/// The hosts of an authority, one for persons and representatives and one for seals.
+/// The hosts of an authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
+    records: Pair,
+    nif_check: Pair,
+}
+
+/// One host for persons and representatives, and one for seals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Pair {
     person: Url,
     seal: Url,
 }
@@ -46,41 +55,61 @@ pub struct Hosts {
 impl Hosts {
     /// The published hosts of an environment. The sandbox has none: see [`Hosts::at`].
     ///
+    /// NIFs are checked at the hosts of production in both: the service is published for production
+    /// alone, and asking it changes nothing.
+    ///
     /// # Errors
     /// [`SetupError::NoHosts`] for the sandbox.
     pub fn of(environment: Environment) -> Result<Self, SetupError> {
-        let (person, seal) = match environment {
-            Environment::Production => {
-                ("https://www1.agenciatributaria.gob.es", "https://www10.agenciatributaria.gob.es")
-            }
-            Environment::Preproduction => ("https://prewww1.aeat.es", "https://prewww10.aeat.es"),
+        let pair = |person, seal| Ok(Pair { person: base(person)?, seal: base(seal)? });
+        let production =
+            pair("https://www1.agenciatributaria.gob.es", "https://www10.agenciatributaria.gob.es")?;
+        let records = match environment {
+            Environment::Production => production.clone(),
+            Environment::Preproduction => pair("https://prewww1.aeat.es", "https://prewww10.aeat.es")?,
             Environment::Sandbox => return Err(SetupError::NoHosts),
         };
-        Ok(Self { person: base(person)?, seal: base(seal)? })
+        Ok(Self { records, nif_check: production })
     }
 
-    /// One host for every kind of certificate, `https://host:port` with or without a path in front
-    /// of the service's own.
+    /// One host for every service and every kind of certificate, `https://host:port` with or without
+    /// a path in front of the service's own.
     ///
     /// # Errors
     /// [`SetupError::Address`] if it is not such an address.
     pub fn at(address: &str) -> Result<Self, SetupError> {
-        let base = base(address)?;
-        Ok(Self { person: base.clone(), seal: base })
+        let pair = Pair::at(address)?;
+        Ok(Self { records: pair.clone(), nif_check: pair })
+    }
+
+    /// Another host for the check of NIFs, in the form of [`Hosts::at`].
+    ///
+    /// # Errors
+    /// [`SetupError::Address`] if it is not such an address.
+    pub fn with_nif_check_at(mut self, address: &str) -> Result<Self, SetupError> {
+        self.nif_check = Pair::at(address)?;
+        Ok(self)
     }
 
     fn url(&self, kind: HolderKind, service: Service) -> Url {
-        let mut url = match kind {
-            HolderKind::Person | HolderKind::Representative => self.person.clone(),
-            HolderKind::Seal => self.seal.clone(),
+        let (hosts, path) = match service {
+            Service::Registration | Service::Query => (&self.records, PATH),
+            Service::NifCheck => (&self.nif_check, NIF_CHECK_PATH),
         };
-        match service {
-            Service::Registration | Service::Query => {
-                let path = format!("{}{PATH}", url.path().trim_end_matches('/'));
-                url.set_path(&path);
-            }
-        }
+        let mut url = match kind {
+            HolderKind::Person | HolderKind::Representative => hosts.person.clone(),
+            HolderKind::Seal => hosts.seal.clone(),
+        };
+        let path = format!("{}{path}", url.path().trim_end_matches('/'));
+        url.set_path(&path);
         url
+    }
+}
+
+impl Pair {
+    fn at(address: &str) -> Result<Self, SetupError> {
+        let base = base(address)?;
+        Ok(Self { person: base.clone(), seal: base })
     }
 }
 

@@ -120,6 +120,20 @@ impl Accounts for MemoryLedger {
         Ok(self.lock().batches.get(&id).filter(|batch| batch.tenant == *tenant).cloned())
     }
 
+    async fn count_requests(&self, counts: &[(TenantId, String, u64)]) -> Result<(), LedgerError> {
+        let mut state = self.lock();
+        for (tenant, month, count) in counts {
+            *state.requests.entry((tenant.clone(), month.clone())).or_default() += count;
+        }
+        Ok(())
+    }
+
+    async fn requests(&self, tenant: &TenantId, since: &str) -> Result<Vec<(String, u64)>, LedgerError> {
+        let state = self.lock();
+        let own = state.requests.iter().filter(|((of, month), _)| of == tenant && **month >= *since);
+        Ok(own.map(|((_, month), count)| (month.clone(), *count)).collect())
+    }
+
     async fn expiring_certificates(
         &self,
         before: Timestamp,

@@ -31,10 +31,10 @@ impl State {
             let alta = earlier.iter().rfind(|entry| entry.record.kind == RecordKind::Invoice);
             return Ok(Appended::AlreadySubmitted(alta.unwrap_or(last).job.id));
         }
-        let usage = append.counted_quota().map(|quota| (tenant.clone(), quota.month.clone()));
-        if let Some(usage) = &usage {
-            let used = self.usage.get(usage).copied().unwrap_or_default();
-            if append.counted_quota().and_then(|quota| quota.limit).is_some_and(|limit| used >= limit) {
+        if let Some(quota) = append.counted_quota() {
+            let used = self.usage(tenant, &quota.month).find(|usage| usage.month == quota.month);
+            let used = used.map_or(0, |usage| usage.invoices);
+            if quota.limit.is_some_and(|limit| used >= limit) {
                 return Ok(Appended::QuotaReached { used });
             }
         }
@@ -64,6 +64,7 @@ impl State {
             return Err(LedgerError::new(LedgerErrorKind::Corrupt, "an identifier was given twice"));
         }
         let chain_id = known.unwrap_or(ChainId(append.record.0));
+        let counted = append.counted(&sealed);
         let record = RecordRow::sealed(append.record, chain_id, &place, sealed);
         if known.is_none() {
             self.create_chain(chain_id, &append, &place.key);
@@ -91,8 +92,10 @@ impl State {
         self.records.insert(record.id, index);
         self.idempotency.insert(idempotency, (append.idempotency.fingerprint, index));
         self.invoices.entry(invoice).or_default().push(index);
-        if let Some(usage) = usage {
-            *self.usage.entry(usage).or_default() += 1;
+        if let Some((month, sums)) = counted {
+            let known =
+                self.turnover.entry((tenant.clone(), month.to_owned(), record.invoice.issuer)).or_default();
+            *known = known.plus(sums);
         }
         self.entries.push(Entry { job, record, attempts: Vec::new(), answer_line: None });
         let due = self.chains.get(&chain_id).and_then(|chain| self.due(chain));

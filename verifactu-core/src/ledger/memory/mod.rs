@@ -25,7 +25,7 @@ use super::{
     ApiKey, Append, Appended, Attempt, AuditLine, Batch, ChainKey, ChainState, Claim, Delivery, FULL_MESSAGE,
     Fenced, Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind,
     Listing, NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Selection, Settlement, Submission,
-    Tenant, Webhook,
+    Sums, Tenant, Turnover, Usage, Webhook,
     schedule::{self, Turn},
 };
 
@@ -46,13 +46,14 @@ struct State {
     minted: HashMap<(TenantId, Nif, String, SystemId), ChainId>,
     invoices: HashMap<(TenantId, InvoiceId), Vec<usize>>,
     idempotency: HashMap<(TenantId, JobKind, String), ([u8; 32], usize)>,
-    usage: HashMap<(TenantId, String), u64>,
+    turnover: BTreeMap<(TenantId, String, Nif), Sums>,
     messages: HashMap<MessageId, Message>,
 
     tenants: BTreeMap<TenantId, Tenant>,
     api_keys: HashMap<String, ApiKey>,
     certificates: HashMap<TenantId, SealedCertificate>,
     batches: HashMap<BatchId, Batch>,
+    requests: BTreeMap<(TenantId, String), u64>,
     webhooks: HashMap<TenantId, Webhook>,
     /// In the order in which they became owed.
     deliveries: Vec<Delivery>,
@@ -269,9 +270,11 @@ impl Ledger for MemoryLedger {
 
     async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
         let mut state = self.lock();
-        let free = state.chains.values_mut().map(|chain| &mut chain.state);
-        let free = free.filter(|chain| chain.key.tenant == *tenant && chain.hold.is_none());
-        Ok(free
+        let chains = state.chains.values_mut().map(|chain| &mut chain.state);
+        let concerned = chains.filter(|chain| {
+            chain.key.tenant == *tenant && chain.hold.as_ref().is_none_or(|known| known.reason != hold.reason)
+        });
+        Ok(concerned
             .map(|chain| {
                 chain.hold = Some(hold.clone());
                 chain.id
@@ -326,6 +329,20 @@ impl Ledger for MemoryLedger {
         Ok(state.jobs.get(&job).and_then(|index| state.entries[*index].answer_line.clone()))
     }
 
+    async fn usage(&self, tenant: &TenantId, since: &str) -> Result<Vec<Usage>, LedgerError> {
+        Ok(self.lock().usage(tenant, since).collect())
+    }
+
+    async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError> {
+        let state = self.lock();
+        let own = state.turnover.iter().filter(|((of, month, _), _)| of == tenant && **month >= *since);
+        let mut rows: Vec<_> = own
+            .map(|((_, month, issuer), sums)| Turnover { month: month.clone(), issuer: *issuer, sums: *sums })
+            .collect();
+        rows.sort_by(|one, other| other.month.cmp(&one.month));
+        Ok(rows)
+    }
+
     async fn probe(&self) -> Result<(), LedgerError> {
         Ok(())
     }
@@ -359,6 +376,20 @@ impl State {
             chain.state.suspects.is_none()
                 && self.run(chain).take(FULL_MESSAGE as usize).count() == FULL_MESSAGE as usize
         }))
+    }
+
+    /// The months of a tenant, newest first.
+    fn usage(&self, tenant: &TenantId, since: &str) -> impl Iterator<Item = Usage> {
+        let mut months = BTreeMap::<&str, Usage>::new();
+        for ((of, month, _), sums) in &self.turnover {
+            if of == tenant && **month >= *since {
+                let usage = months.entry(month).or_default();
+                usage.month.clone_from(month);
+                usage.invoices += sums.invoices;
+                usage.cancellations += sums.cancellations;
+            }
+        }
+        months.into_values().rev()
     }
 
     fn items(&self, records: impl Iterator<Item = RecordId>) -> Vec<Submission> {

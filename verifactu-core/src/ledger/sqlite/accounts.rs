@@ -273,6 +273,36 @@ impl Accounts for SqliteLedger {
         .await
     }
 
+    async fn count_requests(&self, counts: &[(TenantId, String, u64)]) -> Result<(), LedgerError> {
+        let counts = counts.to_owned();
+        self.write(move |store| {
+            let mut add = store.prepare_cached(
+                "INSERT INTO request_count (tenant, month, requests) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT DO UPDATE SET requests = requests + ?3",
+            )?;
+            for (tenant, month, count) in &counts {
+                add.execute(params![Col(tenant), month, Col(count)])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn requests(&self, tenant: &TenantId, since: &str) -> Result<Vec<(String, u64)>, LedgerError> {
+        let (tenant, since) = (tenant.clone(), since.to_owned());
+        self.read(move |store| {
+            let mut query = store.prepare_cached(
+                "SELECT month, requests FROM request_count WHERE tenant = ?1 AND month >= ?2 ORDER BY month",
+            )?;
+            let rows = query.query_map(params![Col(&tenant), since], |row| {
+                let mut cells = Cells::of(row);
+                Ok((cells.next()?, cells.next()?))
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
     async fn expiring_certificates(
         &self,
         before: Timestamp,

@@ -18,7 +18,7 @@ use super::{
     column::{Cells, Col},
     error::StoreError,
     row::{self, ChainRow, chain_query},
-    work,
+    usage, work,
 };
 
 pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, StoreError> {
@@ -58,6 +58,7 @@ pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, Sto
         Some(chain) => (chain.seq, chain.state.id),
         None => create_chain(store, &append, &place.key)?,
     };
+    let counted = append.counted(&sealed);
     let record = RecordRow::sealed(append.record, chain, &place, sealed);
     let job = JobRow {
         id: append.job,
@@ -81,13 +82,8 @@ pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, Sto
             append.idempotency.fingerprint,
             seq
         ])?;
-    if let Some(quota) = append.counted_quota() {
-        store
-            .prepare_cached(
-                "INSERT INTO usage (tenant, month, invoices) VALUES (?1, ?2, 1) \
-                 ON CONFLICT DO UPDATE SET invoices = invoices + 1",
-            )?
-            .execute(params![Col(tenant), quota.month])?;
+    if let Some((month, sums)) = counted {
+        usage::count(store, tenant, record.invoice.issuer, month, sums)?;
     }
     store
         .prepare_cached(

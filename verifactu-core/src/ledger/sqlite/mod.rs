@@ -17,6 +17,7 @@ mod reader;
 mod row;
 mod schema;
 mod settle;
+mod usage;
 mod webhook;
 mod work;
 mod writer;
@@ -36,7 +37,7 @@ use crate::{
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
     Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease, Ledger,
-    LedgerError, Listing, NewMessage, Page, RecordRow, Selection, Settlement, Submission,
+    LedgerError, Listing, NewMessage, Page, RecordRow, Selection, Settlement, Submission, Turnover, Usage,
 };
 
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
@@ -221,6 +222,16 @@ impl Ledger for SqliteLedger {
 
     async fn answer_line(&self, job: JobId) -> Result<Option<Bytes>, LedgerError> {
         self.read(move |store| row::answer_line(store, job)).await
+    }
+
+    async fn usage(&self, tenant: &TenantId, since: &str) -> Result<Vec<Usage>, LedgerError> {
+        let (tenant, since) = (tenant.clone(), since.to_owned());
+        self.read(move |store| usage::usage(store, &tenant, &since)).await
+    }
+
+    async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError> {
+        let (tenant, since) = (tenant.clone(), since.to_owned());
+        self.read(move |store| usage::turnover(store, &tenant, &since)).await
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

@@ -118,7 +118,8 @@ pub(super) fn revise(
 
 pub(super) fn hold(store: &Connection, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, StoreError> {
     let mut query = store.prepare_cached(
-        "UPDATE chain SET hold = ?2, hold_reason = ?3 WHERE tenant = ?1 AND hold IS NULL RETURNING id",
+        "UPDATE chain SET hold = ?2, hold_reason = ?3 WHERE tenant = ?1 \
+         AND hold_reason IS NOT ?3 RETURNING id",
     )?;
     let values = params![Col(tenant), Col(&Json(hold.clone())), Col(&hold.reason)];
     sorted(query.query_map(values, |row| Cells::of(row).next())?)

@@ -305,8 +305,8 @@ pub async fn l28_a_release_is_for_one_reason(ledger: Arc<dyn Ledger>) {
     assert_eq!(ledger.due(chains[2]).await.unwrap(), None);
 }
 
-/// L35. A hold of an account stops all its chains that are not held yet, under whatever lease, and only a
-/// release lifts it: a settlement that knows of none leaves it alone.
+/// L35. A hold of an account stops all its chains, under whatever lease and in the place of a hold for
+/// another reason. Only a release lifts it: a settlement that knows of none leaves it alone.
 pub async fn l35_a_hold_stays_until_it_is_released(ledger: Arc<dyn Ledger>) {
     let scene = Scene::new();
     let chain = scene.accept(&*ledger, &scene.invoice("F-1")).await.record.chain;
@@ -315,6 +315,12 @@ pub async fn l35_a_hold_stays_until_it_is_released(ledger: Arc<dyn Ledger>) {
     let second = scene.accept(&*ledger, &draft).await.record.chain;
     let other = scene.accept(&*ledger, &scene.of("other").invoice("F-1")).await.record.chain;
     let working = claim(&*ledger, chain).await;
+    let without_certificate =
+        Hold { reason: HoldReason::Certificate, description: String::new(), since: scene.now() };
+    let claimed = claim(&*ledger, second).await;
+    let settlement =
+        Settlement { hold: Some(without_certificate), ..quick_settlement(&claimed, scene.now()) };
+    assert_eq!(ledger.settle(claimed.lease, settlement).await.unwrap(), Fenced::Done);
     let hold = Hold { reason: HoldReason::Operator, description: "4141".to_owned(), since: scene.now() };
     let mut both = vec![chain, second];
     both.sort_unstable();

@@ -5,12 +5,14 @@ mod dispatch;
 mod due;
 mod listing;
 mod selection;
+mod usage;
 
 pub use append::*;
 pub use dispatch::*;
 pub use due::*;
 pub use listing::*;
 pub use selection::*;
+pub use usage::*;
 
 /// Runs the ledger suite; the expression makes `(Arc<dyn Ledger>, guard)`.
 #[macro_export]
@@ -62,6 +64,7 @@ macro_rules! ledger_suite {
             l51_pages_follow_one_another
             l52_records_belong_to_their_account
             l53_the_answer_line_is_kept
+            l60_months_are_counted
         });
     };
 }

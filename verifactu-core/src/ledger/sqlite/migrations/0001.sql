@@ -147,6 +147,27 @@ CREATE TABLE usage (
   tenant TEXT NOT NULL,
   month TEXT NOT NULL,
   invoices INTEGER NOT NULL,
+  cancellations INTEGER NOT NULL,
+  PRIMARY KEY (tenant, month)
+) STRICT, WITHOUT ROWID;
+
+-- The same by issuer, with amounts in cents.
+CREATE TABLE turnover (
+  tenant TEXT NOT NULL,
+  month TEXT NOT NULL,
+  issuer TEXT NOT NULL,
+  invoices INTEGER NOT NULL,
+  cancellations INTEGER NOT NULL,
+  base INTEGER NOT NULL,
+  tax INTEGER NOT NULL,
+  total INTEGER NOT NULL,
+  PRIMARY KEY (tenant, month, issuer)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE request_count (
+  tenant TEXT NOT NULL,
+  month TEXT NOT NULL,
+  requests INTEGER NOT NULL,
   PRIMARY KEY (tenant, month)
 ) STRICT, WITHOUT ROWID;
 

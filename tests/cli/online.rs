@@ -1,0 +1,58 @@
+use crate::place::{PASSPHRASE, Place, invoice, run};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_works_from_the_command_line() {
+    let place = Place::start().await;
+    let (code, status) = run(place.tool(), &["cert", "status"]).await;
+    assert_eq!((code, &status["hasCertificate"]), (1, &false.into()));
+    let (code, findings) = run(place.tool(), &["doctor"]).await;
+    assert_eq!(code, 1, "{findings}");
+    assert_eq!(findings["layers"].as_array().unwrap().last().unwrap()["layer"], "certificate");
+
+    let mut upload = place.tool();
+    upload.env("VERIFACTU_PASSPHRASE", "other");
+    assert_eq!(run(upload, &["cert", "upload", "issuer.p12"]).await.0, 3);
+    let mut upload = place.tool();
+    upload.env("VERIFACTU_PASSPHRASE", PASSPHRASE);
+    assert_eq!(run(upload, &["cert", "upload", "issuer.p12"]).await.0, 0);
+    let (code, findings) = run(place.tool(), &["doctor"]).await;
+    assert_eq!(code, 0, "{findings}");
+
+    std::fs::write(place.data.path().join("one.json"), invoice("1").to_string()).unwrap();
+    let (code, sent) = run(place.tool(), &["send", "one.json", "--idempotency-key", "k1"]).await;
+    assert_eq!((code, &sent["replayed"]), (0, &false.into()), "{sent}");
+    let id = sent["answer"]["jobId"].as_str().unwrap();
+    let (code, job) = run(place.tool(), &["wait", id, "--patience", "60"]).await;
+    assert_eq!((code, &job["status"]), (0, &"SUCCEEDED".into()), "{job}");
+    assert_eq!(run(place.tool(), &["job", id]).await.0, 0);
+    let (code, again) = run(place.tool(), &["send", "one.json", "--idempotency-key", "k1"]).await;
+    assert_eq!((code, &again["replayed"]), (0, &true.into()));
+
+    assert!(run(place.tool(), &["qr", id]).await.1["qr"].as_str().unwrap().contains("numserie=1"));
+    assert!(
+        run(place.tool(), &["qr", id, "--format", "svg"]).await.1["qr"].as_str().unwrap().starts_with("<svg")
+    );
+    assert_eq!(run(place.tool(), &["qr", id, "--format", "png", "--out", "qr.png"]).await.0, 0);
+    assert!(std::fs::read(place.data.path().join("qr.png")).unwrap().starts_with(b"\x89PNG"));
+
+    // A record signed with the same certificate, and one that was changed afterwards.
+    let chain = harness::records::chain(1);
+    std::fs::write(place.data.path().join("record.xml"), verifactu_core::xml::record::to_vec(&chain[0]))
+        .unwrap();
+    let mut sign = place.tool();
+    sign.env("VERIFACTU_PASSPHRASE", PASSPHRASE);
+    let (code, signed) = run(sign, &["sign", "record.xml", "--pfx", "issuer.p12"]).await;
+    assert_eq!(code, 0, "{signed}");
+    let signed = signed["xml"].as_str().unwrap();
+    for (text, expected) in [(signed.to_owned(), 0), (signed.replace("2026/A", "2026/B"), 1)] {
+        std::fs::write(place.data.path().join("signed.xml"), text).unwrap();
+        assert_eq!(run(place.tool(), &["verify-signature", "signed.xml"]).await.0, expected);
+    }
+
+    let mut stranger = place.tool();
+    stranger.env("VERIFACTU_KEY", "vf_unknown");
+    let (code, findings) = run(stranger, &["doctor"]).await;
+    assert_eq!((code, &findings["layers"].as_array().unwrap().last().unwrap()["layer"]), (1, &"key".into()));
+    assert!(!findings.to_string().contains("vf_unknown"));
+    place.stop().await;
+}
