@@ -51,12 +51,15 @@ pub enum Mode {
 pub struct Switch {
     sandbox: HttpsAuthority,
     pub mode: Mutex<Mode>,
+    /// The last message.
+    pub last: Mutex<Vec<u8>>,
 }
 
 #[async_trait]
 impl Authority for Switch {
     async fn exchange(&self, request: Request) -> Exchange {
         let mode = *self.mode.lock().unwrap();
+        *self.last.lock().unwrap() = request.body.to_vec();
         match mode {
             Mode::Sandbox => self.sandbox.exchange(request).await,
             Mode::Silence => std::future::pending().await,
@@ -275,7 +278,11 @@ impl World {
         change(&mut config);
         let trust = Trust::Only(sandbox.pki().ca_pem().as_bytes().to_vec());
         let https = HttpsAuthority::new(Hosts::at(&sandbox.url()).unwrap(), &trust, Limits::default());
-        let authority = Arc::new(Switch { sandbox: https.unwrap(), mode: Mutex::new(Mode::Sandbox) });
+        let authority = Arc::new(Switch {
+            sandbox: https.unwrap(),
+            mode: Mutex::new(Mode::Sandbox),
+            last: Mutex::default(),
+        });
         let store = Arc::new(MemoryLedger::new());
         let accounts = Arc::new(TroubledAccounts { store: store.clone(), trouble: Mutex::new(None) });
         let running = Server::builder(config)

@@ -17,6 +17,7 @@ use verifactu_core::{
     ledger::{Accounts, LedgerError, SealedCertificate},
     signature::{EcKeys, Signer, SigningError},
     types::{Clock, Nif, TenantId},
+    xml::envelope::SpanishParty,
 };
 
 use crate::config::SignatureMode;
@@ -109,11 +110,27 @@ impl Presenters for AccountPresenters {
         _issuer: &Nif,
     ) -> Result<Option<Arc<Presentation>>, PresenterError> {
         let sealed = self.accounts.certificate(tenant).await.map_err(|e| PresenterError(e.into()))?;
-        let Some(sealed) = sealed else { return Ok(self.development.clone()) };
-        let presentation = self.opened(&sealed).map_err(|e| PresenterError(e.into()))?;
-        let expired = self.clock.now() > presentation.identity.certificate().not_after;
-        Ok((!expired).then_some(presentation))
+        let presentation = match sealed {
+            None => self.development.clone(),
+            Some(sealed) => {
+                let presentation = self.opened(&sealed).map_err(|e| PresenterError(e.into()))?;
+                let expired = self.clock.now() > presentation.identity.certificate().not_after;
+                (!expired).then_some(presentation)
+            }
+        };
+        let account = self.accounts.tenant(tenant).await.map_err(|e| PresenterError(e.into()))?;
+        let representative = account.and_then(|account| account.representative);
+        Ok(presentation.map(|presentation| naming(presentation, representative)))
     }
+}
+
+/// The same presentation, with a representative if there is one.
+fn naming(presentation: Arc<Presentation>, representative: Option<SpanishParty>) -> Arc<Presentation> {
+    if representative.is_none() {
+        return presentation;
+    }
+    let (identity, signer) = (presentation.identity.clone(), presentation.signer.clone());
+    Arc::new(Presentation { identity, signer, representative })
 }
 
 /// How an identity presents: with its signature, where the settings and its key allow one.

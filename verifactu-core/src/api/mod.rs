@@ -40,7 +40,7 @@ pub use list::{
     RecordType,
 };
 pub use names::{rest_name, rest_path};
-pub use operator::{WebhookDeliveries, WebhookDelivery, WebhookTrial};
+pub use operator::*;
 pub use parts::SystemClaim;
 pub use request::{
     CancelInvoice, ForeignDocument, InvoiceKey, Line, Person, PersonId, Place, ReplacedAmounts, Seal,

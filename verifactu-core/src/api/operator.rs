@@ -1,10 +1,11 @@
 //! What operators see and change.
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use crate::types::{DeliveryId, JobId};
+use crate::types::{DeliveryId, JobId, MessageId, RequestId, TenantId};
 
-use super::Timestamp;
+use super::{ApiKey, Job, Tenant, Timestamp};
 
 /// One event for a webhook, with its single attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,4 +44,134 @@ pub struct WebhookDeliveries {
 pub struct WebhookTrial {
     /// What became of it.
     pub delivery: WebhookDelivery,
+}
+
+/// A page of accounts, in the order of their identifiers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tenants {
+    /// The accounts.
+    pub tenants: Vec<Tenant>,
+    /// The `cursor` of the next page; null on the last one.
+    pub next_cursor: Option<TenantId>,
+}
+
+/// A page of keys, the oldest first. None of them can be shown again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKeys {
+    /// The keys.
+    pub api_keys: Vec<ApiKey>,
+    /// The `cursor` of the next page; null on the last one.
+    pub next_cursor: Option<Uuid>,
+}
+
+/// The answer to the revocation of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RevokedApiKey {
+    /// The key, which lets nobody in any more.
+    pub api_key: ApiKey,
+}
+
+/// A job with what only operators see of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OperatorJob {
+    /// The account.
+    pub tenant_id: TenantId,
+    /// The request that was accepted.
+    pub accepted_request_id: RequestId,
+    /// The job.
+    #[serde(flatten)]
+    pub job: Job,
+}
+
+/// A page of jobs of all accounts, newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OperatorJobs {
+    /// The jobs.
+    pub jobs: Vec<OperatorJob>,
+    /// The `cursor` of the next page; null on the last one.
+    pub next_cursor: Option<JobId>,
+}
+
+/// What went out for a job, and what came back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobMessages {
+    /// The account.
+    pub tenant_id: TenantId,
+    /// The record's XML as it was first sent, which every later sending repeats; null before.
+    pub sent_xml: Option<String>,
+    /// The messages that carried the record, in order.
+    pub messages: Vec<JobMessage>,
+}
+
+/// One message that carried a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobMessage {
+    /// Its identifier.
+    pub id: MessageId,
+    /// When it was written down, just before it was sent.
+    pub sent_at: Timestamp,
+    /// Whether it says that an incident delayed its records.
+    pub incidencia: bool,
+    /// When its answer was settled; null while it is under way.
+    pub settled_at: Option<Timestamp>,
+    /// The whole answer, for all records of the message; null if there was none.
+    pub answer: Option<String>,
+}
+
+/// Certificates that end soon or have ended, the first to end first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpiringCertificates {
+    /// The certificates.
+    pub certificates: Vec<ExpiringCertificate>,
+}
+
+/// A certificate that ends soon.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExpiringCertificate {
+    /// The account.
+    pub tenant_id: TenantId,
+    /// The end of its validity.
+    pub not_after: Timestamp,
+    /// Days until then; negative afterwards.
+    pub days_until_expiry: i64,
+    /// When it was uploaded.
+    pub uploaded_at: Timestamp,
+}
+
+/// A page of the audit log, the last line first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditEvents {
+    /// The lines.
+    pub events: Vec<AuditEvent>,
+    /// The `cursor` of the next page; null on the last one.
+    pub next_cursor: Option<u64>,
+}
+
+/// A line of the audit log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditEvent {
+    /// Its place, from 1.
+    pub position: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Who: `admin`, or an account.
+    pub actor: String,
+    /// What was done.
+    pub action: String,
+    /// To what.
+    pub subject: String,
+    /// In which request.
+    pub caused_by: Option<RequestId>,
+    /// SHA-256 over the hash of the line before and this line, in hexadecimal digits.
+    pub hash: String,
 }

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 
 use crate::{
-    job::{JobKind, JobState, Standing},
+    job::{FailureClass, JobKind, JobState, Standing},
     record::InvoiceId,
-    types::{InvoiceNumber, JobId, Nif},
+    types::{InvoiceNumber, JobId, Nif, RequestId, TenantId},
 };
 
 use super::{append::Submission, row::JobRow};
@@ -29,6 +29,36 @@ pub struct Filter {
     pub from: Option<Timestamp>,
     /// Accepted before this time.
     pub until: Option<Timestamp>,
+}
+
+/// Which jobs of all accounts an operator looks for. What is `None` does not narrow it down.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// The account.
+    pub tenant: Option<TenantId>,
+    /// The request that was accepted.
+    pub request: Option<RequestId>,
+    /// The job's state.
+    pub state: Option<JobState>,
+    /// What kind of failure the last one was.
+    pub class: Option<FailureClass>,
+    /// The authority's code of the last failure.
+    pub code: Option<i64>,
+    /// Accepted before this time.
+    pub until: Option<Timestamp>,
+}
+
+impl Search {
+    /// Whether the search finds this job.
+    pub(super) fn finds(&self, job: &JobRow) -> bool {
+        let failure = job.progress.failure.as_ref();
+        self.tenant.as_ref().is_none_or(|tenant| job.tenant == *tenant)
+            && self.request.is_none_or(|request| job.request == request)
+            && self.state.is_none_or(|state| job.progress.state == state)
+            && self.class.is_none_or(|class| failure.is_some_and(|failure| failure.class == class))
+            && self.code.is_none_or(|code| failure.is_some_and(|failure| failure.code == Some(code)))
+            && self.until.is_none_or(|until| job.created_at < until)
+    }
 }
 
 /// A part of a list, which has the newest first, by the time of acceptance.

@@ -168,6 +168,21 @@ pub struct NewMessage {
     pub updates: Vec<JobUpdate>,
 }
 
+/// A message that carried a record, and what came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentMessage {
+    /// Identifier.
+    pub id: MessageId,
+    /// When it was written down, just before it was sent.
+    pub at: Timestamp,
+    /// Whether it says that an incident delayed its records.
+    pub incident: bool,
+    /// When it was settled; none while it is under way.
+    pub settled_at: Option<Timestamp>,
+    /// The answer's bytes, if there was one.
+    pub answer: Option<Bytes>,
+}
+
 /// What became of a message, or of records outside any message.
 #[derive(Clone, Debug)]
 pub struct Settlement {

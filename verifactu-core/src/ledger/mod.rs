@@ -28,11 +28,11 @@ pub use append::{
     Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Refusal,
     Sealed, Sealer, Submission,
 };
-pub use listing::{Filter, Listing, Page, Start};
+pub use listing::{Filter, Listing, Page, Search, Start};
 pub use memory::MemoryLedger;
 pub use message::{
     Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
-    OpenMessage, Selection, Settlement, SlotKind, Suspects,
+    OpenMessage, Selection, SentMessage, Settlement, SlotKind, Suspects,
 };
 pub use row::{ChainKey, JobRow, RecordRow};
 pub use schedule::FULL_MESSAGE;
@@ -83,6 +83,20 @@ pub trait Ledger: Send + Sync {
 
     /// A job with its record; `None` when it does not exist or belongs to another tenant.
     async fn job(&self, tenant: &TenantId, job: JobId) -> Result<Option<Submission>, LedgerError>;
+
+    /// A job of any tenant, for operators.
+    async fn find_job(&self, job: JobId) -> Result<Option<Submission>, LedgerError>;
+
+    /// Jobs of all tenants, for operators: newest first as in [`Ledger::list`], behind the given one.
+    async fn search(
+        &self,
+        search: &Search,
+        after: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<Submission>, LedgerError>;
+
+    /// The messages that carried the record of a job, in order.
+    async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError>;
 
     /// A record with its job; `None` when it does not exist or belongs to another tenant.
     async fn record(&self, tenant: &TenantId, record: RecordId) -> Result<Option<Submission>, LedgerError>;

@@ -35,6 +35,7 @@ pub enum EcKeys {
 }
 
 /// Signs records with one identity. All that is the same for every record is prepared once.
+#[derive(Clone)]
 pub struct Signer {
     identity: Identity,
     method: &'static str,

@@ -108,6 +108,36 @@ impl<'a> Members<'a> {
         self.parsed(key, value, parse).map(Some)
     }
 
+    /// An object that may be absent, which is `None`, or null, which is `Some(None)`. What is wrong inside
+    /// is told with the name of the object before it.
+    pub(super) fn inner<T>(
+        &mut self,
+        key: &str,
+        read: impl FnOnce(&mut Members<'a>) -> Option<T>,
+    ) -> Option<Option<T>> {
+        let at = self.left.iter().position(|(known, _)| *known == key)?;
+        let (_, value) = self.left.swap_remove(at);
+        let members = match value {
+            Json::Null => return Some(None),
+            Json::Object(members) => members,
+            other => {
+                self.problem(key, format!("must be an object, not {}", other.kind()));
+                return None;
+            }
+        };
+        let left = members.iter().map(|(key, value)| (&**key, value)).collect();
+        let mut inner = Members { left, details: Vec::new() };
+        let found = read(&mut inner);
+        if let Err(Fault::Fields(details)) = inner.finish() {
+            self.details.extend(
+                details
+                    .into_iter()
+                    .map(|detail| Detail { field: format!("{key}.{}", detail.field), ..detail }),
+            );
+        }
+        found.map(Some)
+    }
+
     /// A boolean, if it is given.
     pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
         match self.take(key)? {

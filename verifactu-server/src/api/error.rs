@@ -7,7 +7,9 @@ use http::{
     header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER},
 };
 use verifactu_core::{
-    api::{Detail, Details, ErrorBody, ErrorCode, Job, JsonError, QrInfo, Ready, Scope, rest_name},
+    api::{
+        Detail, Details, ErrorBody, ErrorCode, Job, JobStatus, JsonError, QrInfo, Ready, Scope, rest_name,
+    },
     certificate::{CertificateError, Malformed},
     engine::EngineError,
     ledger::{LedgerError, LedgerErrorKind, Refusal},
@@ -54,6 +56,10 @@ pub(crate) enum Fault {
         resets_at: Option<jiff::Timestamp>,
     },
     TenantExists,
+    /// Only a FAILED job can be tried again by hand.
+    NotRetryable(JobStatus),
+    /// The chain is held; why.
+    IssuerHeld(String),
 
     CertificateRequired,
     AllowedNifMismatch,
@@ -186,6 +192,8 @@ impl Fault {
             Self::AlreadySubmitted(_) => ErrorCode::InvoiceAlreadySubmitted,
             Self::QuotaReached { .. } => ErrorCode::PlanLimitReached,
             Self::TenantExists => ErrorCode::TenantExists,
+            Self::NotRetryable(_) => ErrorCode::JobNotRetryable,
+            Self::IssuerHeld(_) => ErrorCode::IssuerHeld,
             Self::CertificateRequired => ErrorCode::TenantCertificateRequired,
             Self::AllowedNifMismatch => ErrorCode::AllowedNifMismatch,
             Self::CertificateNifMismatch => ErrorCode::CertNifMismatch,
@@ -289,6 +297,10 @@ impl Fault {
             }
             Self::QuotaReached { .. } => "the plan's limit is reached",
             Self::TenantExists => "an account with this identifier exists",
+            Self::NotRetryable(status) => {
+                return format!("only a FAILED job can be retried; it is {status:?}");
+            }
+            Self::IssuerHeld(why) => return format!("the chain is held: {why}"),
             Self::CertificateRequired => "the account has no certificate; upload one first",
             Self::AllowedNifMismatch => "the account may not act for this nif",
             Self::CertificateNifMismatch => "the certificate does not belong to the account's holder",

@@ -26,7 +26,8 @@ pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) ->
     Reply::json(Success::Ok, call.request, service.views.job(&submission))
 }
 
-const STATES: &[(&str, JobState)] = &[
+/// The states by their names.
+pub(super) const STATES: &[(&str, JobState)] = &[
     ("PENDING", JobState::Pending),
     ("PROCESSING", JobState::Processing),
     ("SUCCEEDED", JobState::Succeeded),

@@ -18,6 +18,7 @@ mod query;
 mod records;
 mod reply;
 mod routes;
+mod support;
 mod system;
 mod tenants;
 mod usage;
@@ -46,7 +47,7 @@ use verifactu_core::{
     engine::Engine,
     ledger::{Accounts, AuditEntry, LedgerError},
     queue::Queue,
-    types::{Clock, Environment, Ids, Month, RequestId, TenantId},
+    types::{ChainId, Clock, Environment, Ids, Month, RequestId, TenantId},
 };
 
 use crate::{
@@ -227,10 +228,15 @@ impl Service {
     async fn release(&self, tenant: &TenantId) -> Result<(), LedgerError> {
         let reason = verifactu_core::ledger::HoldReason::Certificate;
         for chain in self.engine.ledger().release(tenant, reason).await? {
-            if let Err(error) = self.queue.schedule(chain, self.clock.now()).await {
-                tracing::warn!(%error, %chain, "queue out of reach; the next sweep finds the chain");
-            }
+            self.wake(chain).await;
         }
         Ok(())
+    }
+
+    /// Has a chain looked at now.
+    async fn wake(&self, chain: ChainId) {
+        if let Err(error) = self.queue.schedule(chain, self.clock.now()).await {
+            tracing::warn!(%error, %chain, "queue out of reach; the next sweep finds the chain");
+        }
     }
 }

@@ -72,9 +72,14 @@ impl Parameters {
         })
     }
 
-    /// A time; a day stands for its beginning in Madrid.
+    /// The beginning of a time.
     pub(super) fn since(&mut self) -> Option<Timestamp> {
-        self.read("from", |text| instant(text, Date::start))
+        self.time("from")
+    }
+
+    /// A time; a day stands for its beginning in Madrid.
+    pub(super) fn time(&mut self, key: &str) -> Option<Timestamp> {
+        self.read(key, |text| instant(text, Date::start))
     }
 
     /// The end of a time, exclusive; a day stands for its own end, so that it belongs to it.

@@ -13,7 +13,7 @@ use crate::config::Limits;
 
 use super::{
     Service, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices, jobs, me,
-    preview, records, reply::Reply, system, tenants, usage, webhooks,
+    preview, records, reply::Reply, support, system, tenants, usage, webhooks,
 };
 
 macro_rules! routes {
@@ -64,6 +64,16 @@ routes! {
 
     POST   "/admin/tenants"         operator()             tenants::create;
     POST   "/admin/api-keys"        operator()             tenants::create_key;
+    GET    "/admin/tenants"         operator()             tenants::list;
+    GET    "/admin/tenants/:id"     operator()             tenants::show;
+    PATCH  "/admin/tenants/:id"     operator()             tenants::change;
+    GET    "/admin/api-keys"        operator()             tenants::keys;
+    POST   "/admin/api-keys/:id/revoke"            operator() tenants::revoke_key;
+    GET    "/admin/jobs"            operator()             support::jobs;
+    GET    "/admin/jobs/:id/messages"              operator() support::messages;
+    POST   "/admin/jobs/:id/retry"  operator()             support::retry;
+    GET    "/admin/certificates/expiring"          operator() support::expiring;
+    GET    "/admin/events"          operator()             support::events;
     GET    "/admin/tenants/:id/webhook"            operator() webhooks::show;
     PATCH  "/admin/tenants/:id/webhook"            operator() webhooks::configure;
     POST   "/admin/tenants/:id/webhook/ping"       operator() webhooks::ping;

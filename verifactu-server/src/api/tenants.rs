@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use uuid::Uuid;
 use verifactu_core::{
-    api::{self, CreatedApiKey, NewApiKey, Scope},
+    api::{self, ApiKeys, CreatedApiKey, NewApiKey, Representative, RevokedApiKey, Scope, Tenants},
     ledger::{ApiKey, ApiKeyId, Tenant, TenantStatus},
     types::{Nif, TenantId, Text},
+    xml::envelope::SpanishParty,
 };
 
 use crate::accounts::KeyText;
@@ -14,6 +16,7 @@ use super::{
     Service,
     call::{Call, Members},
     error::{Fault, Success},
+    query::Parameters,
     reply::Reply,
 };
 
@@ -55,6 +58,85 @@ pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, F
     service.audit(OPERATOR, "tenant.create", tenant.id.to_string(), call.request).await?;
     let reply = Reply::json(Success::Created, call.request, shown(&tenant))?;
     Ok(reply.at(&format!("/v1/admin/tenants/{}", tenant.id)))
+}
+
+pub(super) async fn list(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let mut parameters = Parameters::of(&call);
+    let after = parameters.read("cursor", TenantId::parse);
+    let limit = parameters.limit();
+    parameters.finish()?;
+    let mut rows = service.accounts.tenants(None, after.as_ref(), limit + 1).await?;
+    service.audit(OPERATOR, "tenants.list", call.query, call.request).await?;
+    let more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    let next_cursor = rows.last().filter(|_| more).map(|last| last.id.clone());
+    let tenants = rows.iter().map(shown).collect();
+    Reply::json(Success::Ok, call.request, Tenants { tenants, next_cursor })
+}
+
+pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let tenant = find(&service, &call).await?;
+    service.audit(OPERATOR, "tenant.read", tenant.id.to_string(), call.request).await?;
+    Reply::json(Success::Ok, call.request, shown(&tenant))
+}
+
+/// Changes what the request names; null removes a value.
+pub(super) async fn change(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let mut tenant = find(&service, &call).await?;
+    let body = call.json()?;
+    let mut members = Members::of(&body)?;
+    fn set<T>(place: &mut Option<T>, given: Option<Option<T>>) {
+        if let Some(given) = given {
+            *place = given;
+        }
+    }
+    set(&mut tenant.name, members.nullable("name", Text::parse));
+    set(&mut tenant.issuer_name, members.nullable("issuerName", Text::parse));
+    let plan = members.nullable("planId", Text::<64>::parse);
+    set(&mut tenant.plan, plan.map(|plan| plan.map(|plan| plan.to_string())));
+    set(&mut tenant.allowed_nif, members.nullable("allowedNif", Nif::parse));
+    let status = |text: &str| match text {
+        "ACTIVE" => Ok(TenantStatus::Active),
+        "SUSPENDED" => Ok(TenantStatus::Suspended),
+        _ => Err("must be one of ACTIVE, SUSPENDED"),
+    };
+    tenant.status = members.optional("status", status).unwrap_or(tenant.status);
+    tenant.own_system = members.switch("clientSifEnabled").unwrap_or(tenant.own_system);
+    set(
+        &mut tenant.representative,
+        members.inner("representante", |party| {
+            let (name, nif) = (party.text("nombre", Text::parse), party.text("nif", Nif::parse));
+            Some(SpanishParty { name: name?, nif: nif? })
+        }),
+    );
+    members.finish()?;
+    service.accounts.update_tenant(&tenant).await?;
+    service.audit(OPERATOR, "tenant.change", tenant.id.to_string(), call.request).await?;
+    Reply::json(Success::Ok, call.request, shown(&tenant))
+}
+
+pub(super) async fn keys(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let mut parameters = Parameters::of(&call);
+    let tenant = parameters.read("tenantId", TenantId::parse);
+    let after = parameters.read("cursor", |text| Uuid::try_parse(text).map(ApiKeyId));
+    let limit = parameters.limit();
+    parameters.finish()?;
+    let mut rows = service.accounts.keys(tenant.as_ref(), after, limit + 1).await?;
+    service.audit(OPERATOR, "api_keys.list", call.query, call.request).await?;
+    let more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    let next_cursor = rows.last().filter(|_| more).map(|last| last.id.0);
+    let api_keys = rows.iter().map(shown_key).collect();
+    Reply::json(Success::Ok, call.request, ApiKeys { api_keys, next_cursor })
+}
+
+/// From the next request on the key lets nobody in. Revoking it again changes nothing.
+pub(super) async fn revoke_key(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    const ABSENT: Fault = Fault::NotFound("key");
+    let id = Uuid::try_parse(call.variable()).map(ApiKeyId).map_err(|_| ABSENT)?;
+    let key = service.accounts.revoke_key(None, id, service.clock.now()).await?.ok_or(ABSENT)?;
+    service.audit(OPERATOR, "api_key.revoke", format!("{}/{}", key.tenant, id.0), call.request).await?;
+    Reply::json(Success::Ok, call.request, RevokedApiKey { api_key: shown_key(&key) })
 }
 
 pub(super) async fn create_key(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
@@ -102,6 +184,27 @@ pub(super) async fn create_key(service: Arc<Service>, call: Call) -> Result<Repl
     Reply::json(Success::Created, call.request, created)
 }
 
+/// The account that the path names.
+pub(super) async fn find(service: &Service, call: &Call) -> Result<Tenant, Fault> {
+    const ABSENT: Fault = Fault::NotFound("account");
+    let id = TenantId::parse(call.variable()).map_err(|_| ABSENT)?;
+    service.accounts.tenant(&id).await?.ok_or(ABSENT)
+}
+
+/// What may be shown of a key that exists.
+fn shown_key(key: &ApiKey) -> api::ApiKey {
+    let known = Scope::ALL.iter().copied().filter(|scope| key.scopes.contains(scope.as_str()));
+    api::ApiKey {
+        id: key.id.0.to_string(),
+        tenant_id: key.tenant.clone(),
+        name: Some(key.name.clone()).filter(|name| !name.is_empty()),
+        scopes: known.collect(),
+        created_at: key.created_at.into(),
+        expires_at: key.expires_at.map(Into::into),
+        revoked_at: key.revoked_at.map(Into::into),
+    }
+}
+
 fn shown(tenant: &Tenant) -> api::Tenant {
     api::Tenant {
         tenant_id: tenant.id.clone(),
@@ -115,7 +218,10 @@ fn shown(tenant: &Tenant) -> api::Tenant {
         parent_tenant_id: tenant.parent.clone(),
         allowed_nif: tenant.allowed_nif,
         client_sif_enabled: tenant.own_system,
-        representante: None,
+        representante: tenant
+            .representative
+            .as_ref()
+            .map(|party| Representative { nombre: party.name.to_string(), nif: party.nif }),
         created_at: tenant.created_at.into(),
     }
 }

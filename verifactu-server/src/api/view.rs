@@ -258,7 +258,7 @@ fn last_error_detail(failure: &Failure) -> LastErrorDetail {
     }
 }
 
-const fn class(class: FailureClass) -> &'static str {
+pub(super) const fn class(class: FailureClass) -> &'static str {
     match class {
         FailureClass::Rejected => "rejected",
         FailureClass::ContentRefused => "content_refused",

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use verifactu_core::{
     api::{WebhookDeliveries, WebhookDelivery, WebhookInfo, WebhookTrial},
     certificate::Purpose,
-    ledger::{Delivery, Tenant, Webhook},
-    types::{DeliveryId, Secret, TenantId},
+    ledger::{Delivery, Webhook},
+    types::{DeliveryId, Secret},
 };
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     error::{Fault, Success},
     query::Parameters,
     reply::Reply,
-    tenants::OPERATOR,
+    tenants::{self, OPERATOR},
 };
 
 /// Most bytes of a secret.
@@ -23,7 +23,7 @@ const MAX_SECRET: usize = 512;
 
 /// Sets what the request names and keeps the rest; a `url` of null removes all.
 pub(super) async fn configure(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let tenant = tenant(&service, &call).await?.id;
+    let tenant = tenants::find(&service, &call).await?.id;
     let body = call.json()?;
     let mut members = Members::of(&body)?;
     let url = members.nullable("url", |text| service.webhooks.targets.read(text));
@@ -68,7 +68,7 @@ pub(super) async fn configure(service: Arc<Service>, call: Call) -> Result<Reply
 }
 
 pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let tenant = tenant(&service, &call).await?.id;
+    let tenant = tenants::find(&service, &call).await?.id;
     let webhook = service.accounts.webhook(&tenant).await?;
     service.audit(OPERATOR, "webhook.read", tenant.to_string(), call.request).await?;
     Reply::json(Success::Ok, call.request, info(webhook.as_ref()))
@@ -76,7 +76,7 @@ pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fau
 
 /// Sends one event to try the address, also if it is not enabled, and tells what became of it.
 pub(super) async fn ping(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let tenant = tenant(&service, &call).await?.id;
+    let tenant = tenants::find(&service, &call).await?.id;
     if service.accounts.webhook(&tenant).await?.is_none() {
         return Err(Fault::NotFound("webhook"));
     }
@@ -96,7 +96,7 @@ pub(super) async fn ping(service: Arc<Service>, call: Call) -> Result<Reply, Fau
 }
 
 pub(super) async fn deliveries(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let tenant = tenant(&service, &call).await?.id;
+    let tenant = tenants::find(&service, &call).await?.id;
     let mut parameters = Parameters::of(&call);
     let limit = parameters.limit();
     let after = parameters.read("cursor", DeliveryId::parse);
@@ -108,13 +108,6 @@ pub(super) async fn deliveries(service: Arc<Service>, call: Call) -> Result<Repl
     let next_cursor = rows.last().filter(|_| more).map(|last| last.id);
     let deliveries = rows.into_iter().map(shown).collect();
     Reply::json(Success::Ok, call.request, WebhookDeliveries { deliveries, next_cursor })
-}
-
-/// The account that the path names first.
-pub(super) async fn tenant(service: &Service, call: &Call) -> Result<Tenant, Fault> {
-    const ABSENT: Fault = Fault::NotFound("account");
-    let id = TenantId::parse(call.variable()).map_err(|_| ABSENT)?;
-    service.accounts.tenant(&id).await?.ok_or(ABSENT)
 }
 
 fn info(webhook: Option<&Webhook>) -> WebhookInfo {

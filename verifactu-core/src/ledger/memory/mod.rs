@@ -1,6 +1,6 @@
 //! The ledger in memory: plain collections behind one lock. It is the reference that the durable
 //! backends are compared with, and serves tests and programs that keep nothing. What no method reads
-//! back (the bytes of messages and answers) it does not keep.
+//! back it does not keep.
 
 mod accounts;
 mod append;
@@ -24,8 +24,8 @@ use crate::{
 use super::{
     ApiKey, Append, Appended, Attempt, AuditLine, Batch, ChainKey, ChainState, Claim, Delivery, FULL_MESSAGE,
     Fenced, Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind,
-    Listing, NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Selection, Settlement, Submission,
-    Sums, Tenant, Turnover, Usage, Webhook,
+    Listing, NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Search, Selection, SentMessage,
+    Settlement, Submission, Sums, Tenant, Turnover, Usage, Webhook,
     schedule::{self, Turn},
 };
 
@@ -48,6 +48,8 @@ struct State {
     idempotency: HashMap<(TenantId, JobKind, String), ([u8; 32], usize)>,
     turnover: BTreeMap<(TenantId, String, Nif), Sums>,
     messages: HashMap<MessageId, Message>,
+    /// In the order in which they were written down.
+    sent: Vec<MessageId>,
 
     tenants: BTreeMap<TenantId, Tenant>,
     api_keys: HashMap<String, ApiKey>,
@@ -84,7 +86,8 @@ struct Chain {
 struct Message {
     chain: ChainId,
     written: NewMessage,
-    settled: bool,
+    /// When it was settled, and by which answer.
+    settled: Option<(Timestamp, Option<Bytes>)>,
 }
 
 impl MemoryLedger {
@@ -120,6 +123,38 @@ impl Ledger for MemoryLedger {
         let state = self.lock();
         let entry = state.jobs.get(&job).map(|index| &state.entries[*index]);
         Ok(entry.filter(|entry| entry.job.tenant == *tenant).map(Entry::submission))
+    }
+
+    async fn find_job(&self, job: JobId) -> Result<Option<Submission>, LedgerError> {
+        let state = self.lock();
+        Ok(state.jobs.get(&job).map(|index| state.entries[*index].submission()))
+    }
+
+    async fn search(
+        &self,
+        search: &Search,
+        after: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<Submission>, LedgerError> {
+        Ok(self.lock().search(search, after, limit))
+    }
+
+    async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError> {
+        let state = self.lock();
+        let Some(index) = state.jobs.get(&job) else { return Ok(Vec::new()) };
+        let record = state.entries[*index].record.id;
+        let carried = state.sent.iter().filter_map(|id| state.messages.get(id));
+        let carried =
+            carried.filter(|message| message.written.records.iter().any(|(carried, _)| *carried == record));
+        Ok(carried
+            .map(|message| SentMessage {
+                id: message.written.id,
+                at: message.written.at,
+                incident: message.written.incident,
+                settled_at: message.settled.as_ref().map(|(at, _)| *at),
+                answer: message.settled.as_ref().and_then(|(_, answer)| answer.clone()),
+            })
+            .collect())
     }
 
     async fn record(&self, tenant: &TenantId, record: RecordId) -> Result<Option<Submission>, LedgerError> {
@@ -219,7 +254,8 @@ impl Ledger for MemoryLedger {
             chain.state.updated_at = message.at;
             chain.open.push(message.id);
         }
-        state.messages.insert(message.id, Message { chain: lease.chain, written: message, settled: false });
+        state.sent.push(message.id);
+        state.messages.insert(message.id, Message { chain: lease.chain, written: message, settled: None });
         Ok(Fenced::Done)
     }
 
@@ -230,13 +266,13 @@ impl Ledger for MemoryLedger {
         }
         if let Some(id) = settlement.message {
             let message = state.messages.get(&id).filter(|message| message.chain == lease.chain);
-            if message.ok_or_else(|| unknown("message"))?.settled {
+            if message.ok_or_else(|| unknown("message"))?.settled.is_some() {
                 return Ok(Fenced::Done);
             }
         }
         state.update_jobs(lease.chain, &settlement.updates, settlement.at)?;
         if let Some(message) = settlement.message.and_then(|id| state.messages.get_mut(&id)) {
-            message.settled = true;
+            message.settled = Some((settlement.at, settlement.answer.clone()));
         }
         if let Some(chain) = state.chains.get_mut(&lease.chain) {
             chain.open.retain(|open| Some(*open) != settlement.message);

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use crate::{
     job::{JobKind, JobState, Standing},
-    ledger::{Filter, Listing, Page, Start},
+    ledger::{Filter, Listing, Page, Search, Start, Submission},
     types::{JobId, TenantId},
 };
 
@@ -60,6 +60,64 @@ pub(super) fn list(
         more,
         total: Some(total).filter(|total| *total <= Listing::COUNTED),
     }))
+}
+
+/// Jobs of all accounts. A job that did not succeed has the index of the unusual, and so has one whose
+/// failure is asked for: success leaves none.
+pub(super) fn search(
+    store: &Connection,
+    search: &Search,
+    after: Option<JobId>,
+    limit: u32,
+) -> Result<Vec<Submission>, StoreError> {
+    let Search { tenant, request, state, class, code, until } = search;
+    let unusual =
+        class.is_some() || code.is_some() || state.is_some_and(|state| state != JobState::Succeeded);
+    let source = match (request, tenant) {
+        (Some(_), _) => "FROM job j INDEXED BY job_request",
+        _ if unusual => "FROM job j INDEXED BY job_unsettled",
+        (_, Some(_)) => "FROM job j INDEXED BY job_listed",
+        _ => "FROM job j INDEXED BY job_age",
+    };
+    let mut query = Query { source, conditions: String::new(), parameters: Vec::new() };
+    query.narrow("j.created_at IS NOT NULL", []);
+    if unusual {
+        query.narrow("j.state <> 'succeeded'", []);
+    }
+    if let Some(request) = request {
+        query.narrow("j.request = ?", [Box::new(Col(request))]);
+    }
+    if let Some(tenant) = tenant {
+        query.narrow("j.tenant = ?", [Box::new(Col(tenant))]);
+    }
+    if let Some(state) = state {
+        query.narrow("j.state = ?", [Box::new(Col(state))]);
+    }
+    if let Some(class) = class {
+        query.narrow(
+            "json_extract(j.failure, '$.class') = json_extract(?, '$')",
+            [Box::new(
+                serde_json::to_string(class)
+                    .map_err(|_| StoreError::Contradiction("a class without a name"))?,
+            )],
+        );
+    }
+    if let Some(code) = code {
+        query.narrow("json_extract(j.failure, '$.code') = ?", [Box::new(*code)]);
+    }
+    if let Some(until) = until {
+        query.narrow("j.created_at < ?", [Box::new(Col(until))]);
+    }
+    if let Some(after) = after {
+        query.narrow(
+            "(j.created_at, j.seq) < (SELECT created_at, seq FROM job WHERE id = ?)",
+            [Box::new(after.0.into_bytes())],
+        );
+    }
+    let text = format!("SELECT j.seq {} ORDER BY j.created_at DESC, j.seq DESC LIMIT {limit}", query.text());
+    let mut statement = store.prepare(&text)?;
+    let seqs: Vec<i64> = statement.query_map(&*query.bound(), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    row::items(store, &seqs)
 }
 
 /// Where a job stands in the lists of its account.

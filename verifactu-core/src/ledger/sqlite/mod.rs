@@ -37,7 +37,8 @@ use crate::{
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
     Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease, Ledger,
-    LedgerError, Listing, NewMessage, Page, RecordRow, Selection, Settlement, Submission, Turnover, Usage,
+    LedgerError, Listing, NewMessage, Page, RecordRow, Search, Selection, SentMessage, Settlement,
+    Submission, Turnover, Usage,
 };
 
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
@@ -137,6 +138,24 @@ impl Ledger for SqliteLedger {
     async fn job(&self, tenant: &TenantId, job: JobId) -> Result<Option<Submission>, LedgerError> {
         let tenant = tenant.clone();
         self.read(move |store| row::job(store, job, &tenant)).await
+    }
+
+    async fn find_job(&self, job: JobId) -> Result<Option<Submission>, LedgerError> {
+        self.read(move |store| row::find_job(store, job)).await
+    }
+
+    async fn search(
+        &self,
+        search: &Search,
+        after: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<Submission>, LedgerError> {
+        let search = search.clone();
+        self.read(move |store| listing::search(store, &search, after, limit)).await
+    }
+
+    async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError> {
+        self.read(move |store| row::messages(store, job)).await
     }
 
     async fn record(&self, tenant: &TenantId, record: RecordId) -> Result<Option<Submission>, LedgerError> {

@@ -5,7 +5,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     job::Progress,
-    ledger::{Attempt, ChainKey, ChainState, Head, Hold, JobRow, RecordRow, Submission, schedule::Turn},
+    ledger::{
+        Attempt, ChainKey, ChainState, Head, Hold, JobRow, RecordRow, SentMessage, Submission, schedule::Turn,
+    },
     record::InvoiceId,
     types::{ChainId, JobId, RecordId, TenantId},
 };
@@ -230,6 +232,30 @@ pub(super) fn record(
 pub(super) fn answer_line(store: &Connection, job: JobId) -> Result<Option<Bytes>, StoreError> {
     let mut query = store.prepare_cached("SELECT answer_line FROM job WHERE id = ?1")?;
     Ok(query.query_row([Col(&job)], |row| Cells::of(row).next()).optional()?.flatten())
+}
+
+pub(super) fn find_job(store: &Connection, job: JobId) -> Result<Option<Submission>, StoreError> {
+    let mut query = store.prepare_cached(item_query!("j.id = ?1"))?;
+    Ok(query.query_row([Col(&job)], read_item).optional()?)
+}
+
+pub(super) fn messages(store: &Connection, job: JobId) -> Result<Vec<SentMessage>, StoreError> {
+    let mut query = store.prepare_cached(
+        "SELECT m.id, m.at, m.incident, m.settled_at, m.answer FROM job j \
+         JOIN message_record mr ON mr.record = j.seq JOIN message m ON m.seq = mr.message \
+         WHERE j.id = ?1 ORDER BY m.seq",
+    )?;
+    let rows = query.query_map([Col(&job)], |row| {
+        let mut cells = Cells::of(row);
+        Ok(SentMessage {
+            id: cells.next()?,
+            at: cells.next()?,
+            incident: cells.next()?,
+            settled_at: cells.next()?,
+            answer: cells.next()?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn records(

@@ -5,6 +5,7 @@ mod dispatch;
 mod due;
 mod listing;
 mod selection;
+mod support;
 mod usage;
 
 pub use append::*;
@@ -12,6 +13,7 @@ pub use dispatch::*;
 pub use due::*;
 pub use listing::*;
 pub use selection::*;
+pub use support::*;
 pub use usage::*;
 
 /// Runs the ledger suite; the expression makes `(Arc<dyn Ledger>, guard)`.
@@ -65,6 +67,9 @@ macro_rules! ledger_suite {
             l52_records_belong_to_their_account
             l53_the_answer_line_is_kept
             l60_months_are_counted
+            l70_a_job_of_any_account_is_found
+            l71_a_search_goes_through_all_accounts
+            l72_messages_are_told_with_their_answers
         });
     };
 }

@@ -101,6 +101,9 @@ CREATE INDEX job_listed ON job (tenant, created_at);
 CREATE INDEX job_by_issuer ON job (tenant, issuer, created_at);
 CREATE INDEX job_by_state ON job (tenant, state, created_at) WHERE state <> 'succeeded';
 CREATE INDEX job_by_standing ON job (tenant, standing, created_at) WHERE standing <> 'accepted';
+CREATE INDEX job_request ON job (request);
+CREATE INDEX job_age ON job (created_at);
+CREATE INDEX job_unsettled ON job (created_at) WHERE state <> 'succeeded';
 CREATE INDEX job_cancels ON job (tenant, created_at) WHERE kind = 'cancel';
 
 CREATE TABLE attempt (
@@ -133,6 +136,8 @@ CREATE TABLE message_record (
   record INTEGER NOT NULL REFERENCES record (seq),
   PRIMARY KEY (message, ordinal)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX message_of ON message_record (record);
 
 CREATE TABLE idempotency (
   tenant TEXT NOT NULL,

@@ -1,0 +1,177 @@
+//! The operator's view across accounts: jobs with what went out and came back, a retry by hand,
+//! certificates that end, and the audit log.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use verifactu_core::{
+    api::{
+        AuditEvent, AuditEvents, ExpiringCertificate, ExpiringCertificates, JobMessage, JobMessages,
+        OperatorJob, OperatorJobs,
+    },
+    job::{Event, FailureClass, JobState},
+    ledger::{AuditLine, SealedCertificate, Search, Submission},
+    types::{JobId, RequestId, TenantId},
+};
+
+use super::{
+    Service,
+    call::Call,
+    error::{Fault, Success},
+    jobs::STATES,
+    query::Parameters,
+    reply::Reply,
+    tenants::OPERATOR,
+    view,
+};
+
+const CLASSES: &[FailureClass] = &[
+    FailureClass::Rejected,
+    FailureClass::ContentRefused,
+    FailureClass::HeaderRefused,
+    FailureClass::AuthorityError,
+    FailureClass::InDoubt,
+    FailureClass::Unreachable,
+    FailureClass::AccessRefused,
+    FailureClass::Suspended,
+    FailureClass::ForeignDuplicate,
+    FailureClass::Superseded,
+];
+
+const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
+/// Most certificates that are shown.
+const MOST_CERTIFICATES: u32 = 1000;
+
+pub(super) async fn jobs(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let mut parameters = Parameters::of(&call);
+    let classes: Vec<_> = CLASSES.iter().map(|class| (view::class(*class), *class)).collect();
+    let search = Search {
+        tenant: parameters.read("tenantId", TenantId::parse),
+        request: parameters.read("requestId", RequestId::parse),
+        state: parameters.word("status", STATES),
+        class: parameters.word("class", &classes),
+        code: parameters.read("code", str::parse::<i64>),
+        until: parameters.time("olderThan"),
+    };
+    let after = parameters.read("cursor", JobId::parse);
+    let limit = parameters.limit();
+    parameters.finish()?;
+    let mut found = service.engine.ledger().search(&search, after, limit + 1).await?;
+    service.audit(OPERATOR, "jobs.search", call.query, call.request).await?;
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let next_cursor = found.last().filter(|_| more).map(|last| last.job.id);
+    let jobs = found.iter().map(|found| shown(&service, found)).collect();
+    Reply::json(Success::Ok, call.request, OperatorJobs { jobs, next_cursor })
+}
+
+/// What support needs of a job: its record as it was sent, and the authority's answers as they came.
+pub(super) async fn messages(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let Submission { job, record } = find(&service, &call).await?;
+    let messages = service.engine.ledger().messages(job.id).await?;
+    service.audit(OPERATOR, "job.messages", format!("{}/{}", job.tenant, job.id), call.request).await?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let messages = messages.into_iter().map(|message| JobMessage {
+        id: message.id,
+        sent_at: message.at.into(),
+        incidencia: message.incident,
+        settled_at: message.settled_at.map(Into::into),
+        answer: message.answer.as_deref().map(text),
+    });
+    let told = JobMessages {
+        tenant_id: job.tenant,
+        sent_xml: record.sent_xml.as_deref().map(text),
+        messages: messages.collect(),
+    };
+    Reply::json(Success::Ok, call.request, told)
+}
+
+/// Makes a FAILED job due now, within the pace of its chain. Its attempts stay: if this one was the last,
+/// it is the end of the job, and a job in doubt is looked into.
+pub(super) async fn retry(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let Submission { job, record } = find(&service, &call).await?;
+    if job.progress.state != JobState::Failed {
+        return Err(Fault::NotRetryable(view::status(job.progress.state)));
+    }
+    let ledger = service.engine.ledger();
+    let chains = ledger.chains(&job.tenant).await?;
+    let held = chains.into_iter().find(|chain| chain.id == record.chain).and_then(|chain| chain.hold);
+    if let Some(hold) = held {
+        return Err(Fault::IssuerHeld(hold.description));
+    }
+    let now = service.clock.now();
+    let next = job.progress.after(Event::Retried, now, &service.engine.settings().retry, 0);
+    if !ledger.revise(job.id, &job.progress, &next).await? {
+        // It changed under our eyes: a worker has it, or another operator was first.
+        let changed = find(&service, &call).await?;
+        return Err(Fault::NotRetryable(view::status(changed.job.progress.state)));
+    }
+    service.audit(OPERATOR, "job.retry", format!("{}/{}", job.tenant, job.id), call.request).await?;
+    service.wake(record.chain).await;
+    let revised = find(&service, &call).await?;
+    Reply::json(Success::Ok, call.request, service.views.job(&revised))
+}
+
+pub(super) async fn expiring(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let mut parameters = Parameters::of(&call);
+    let days = parameters.number("days", 0..=36500).unwrap_or(30);
+    parameters.finish()?;
+    let now = service.clock.now();
+    let before = now + jiff::SignedDuration::from_secs(i64::from(days) * SECONDS_OF_A_DAY);
+    let ending = service.accounts.expiring_certificates(before, MOST_CERTIFICATES).await?;
+    service.audit(OPERATOR, "certificates.expiring", days.to_string(), call.request).await?;
+    let certificates =
+        ending.into_iter().map(|SealedCertificate { tenant, not_after, uploaded_at, .. }| {
+            ExpiringCertificate {
+                tenant_id: tenant,
+                not_after: not_after.into(),
+                days_until_expiry: (not_after.as_second() - now.as_second()).div_euclid(SECONDS_OF_A_DAY),
+                uploaded_at: uploaded_at.into(),
+            }
+        });
+    Reply::json(Success::Ok, call.request, ExpiringCertificates { certificates: certificates.collect() })
+}
+
+/// The audit log. Reading it is a line of it too, which the next reading shows.
+pub(super) async fn events(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let mut parameters = Parameters::of(&call);
+    let before = parameters.read("cursor", str::parse::<u64>);
+    let limit = parameters.limit();
+    parameters.finish()?;
+    let mut lines = service.accounts.audit_lines(before, limit + 1).await?;
+    service.audit(OPERATOR, "events.read", call.query, call.request).await?;
+    let more = lines.len() > limit as usize;
+    lines.truncate(limit as usize);
+    let next_cursor = lines.last().filter(|_| more).map(|last| last.position);
+    let events = lines.into_iter().map(event).collect();
+    Reply::json(Success::Ok, call.request, AuditEvents { events, next_cursor })
+}
+
+async fn find(service: &Service, call: &Call) -> Result<Submission, Fault> {
+    const ABSENT: Fault = Fault::NotFound("job");
+    let id = JobId::parse(call.variable()).map_err(|_| ABSENT)?;
+    service.engine.ledger().find_job(id).await?.ok_or(ABSENT)
+}
+
+fn shown(service: &Service, found: &Submission) -> OperatorJob {
+    OperatorJob {
+        tenant_id: found.job.tenant.clone(),
+        accepted_request_id: found.job.request,
+        job: service.views.job(found),
+    }
+}
+
+fn event(line: AuditLine) -> AuditEvent {
+    let AuditLine { position, entry, hash } = line;
+    AuditEvent {
+        position,
+        at: entry.at.into(),
+        actor: entry.actor,
+        action: entry.action,
+        subject: entry.subject,
+        caused_by: entry.request,
+        hash: hash.iter().fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        }),
+    }
+}
