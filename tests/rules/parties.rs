@@ -31,8 +31,6 @@ fn recipients_and_third_parties() {
             ),
             &["1156 destinatarios[0].idOtro.idType", "1190 destinatarios"],
         ),
-        // A recipient may be the issuer itself.
-        (with(full(), json!({"destinatarios": [{"nombre": "X", "nif": "B12345674"}]})), &[]),
         (foreign(json!({"idType": "02", "id": "FR12345678901"})), &[]),
         (foreign(json!({"idType": "02", "codigoPais": "FR", "id": "FR12345678901"})), &[]),
         (
@@ -89,6 +87,36 @@ fn recipients_and_third_parties() {
 }
 
 #[test]
+fn producers_of_systems() {
+    let by =
+        |id: Value| with(full(), json!({"sistemaInformatico": {"nombreRazon": "Productor", "idOtro": id}}));
+    check(vec![
+        (with(full(), json!({"sistemaInformatico": {"nombreRazon": "X", "nif": "A58818501"}})), &[]),
+        (by(json!({"idType": "02", "id": "FR12345678901"})), &[]),
+        (by(json!({"idType": "02", "id": "12345678901"})), &["1103 sistemaInformatico.idOtro.id"]),
+        (by(json!({"idType": "04", "id": "ABC"})), &["1111 sistemaInformatico.idOtro.codigoPais"]),
+        (by(json!({"idType": "04", "codigoPais": "US", "id": "ABC"})), &[]),
+        (by(json!({"idType": "03", "codigoPais": "ES", "id": "ABC"})), &[]),
+        (
+            by(json!({"idType": "04", "codigoPais": "ES", "id": "ABC"})),
+            &["1232 sistemaInformatico.idOtro.idType"],
+        ),
+        (
+            by(json!({"idType": "07", "codigoPais": "ES", "id": "12345678Z"})),
+            &["1221 sistemaInformatico.idOtro.idType"],
+        ),
+        (
+            with(
+                full(),
+                json!({"sistemaInformatico": {"nombreRazon": "X", "nif": "A58818501",
+                    "idSistemaInformatico": "a1"}}),
+            ),
+            &["1177 sistemaInformatico.idSistemaInformatico"],
+        ),
+    ]);
+}
+
+#[test]
 fn vat_numbers_have_their_countries_shape() {
     let good = "DE123456789 ATU12345678 BE0123456789 BG123456789 BG1234567890 HR12345678901 CY12345678L CZ12345678 \
         CZ123456789 CZ1234567890 DK12345678 EE123456789 FI12345678 FR12345678901 FRXX345678901 EL123456789 HU12345678 \
@@ -119,6 +147,10 @@ fn cancellations() {
     let nif = |who: &str, nif: &str| {
         with(cancellation(), json!({"generadoPor": who, "generador": {"nombre": "X", "nif": nif}}))
     };
+    let on = |day: &str, prefix: &str| {
+        let id = json!({"idType": "02", "id": format!("{prefix}123456789")});
+        with(by(json!("D"), id), json!({"fecha": day}))
+    };
     let passport = json!({"codigoPais": "ES", "idType": "03", "id": "ABC"});
     let other = json!({"codigoPais": "ES", "idType": "06", "id": "ABC"});
     let unknown = json!({"codigoPais": "ES", "idType": "07", "id": "12345678Z"});
@@ -142,6 +174,10 @@ fn cancellations() {
         (by(json!("D"), unknown), &[]),
         (by(json!("D"), passport), &[]),
         (by(json!("D"), other), &["1230 generador.idOtro.idType"]),
+        (on("01-01-2021", "XI"), &[]),
+        (on("31-12-2020", "XI"), &["1254 generador.idOtro.id"]),
+        (on("31-01-2021", "GB"), &[]),
+        (on("01-02-2021", "GB"), &["1255 generador.idOtro.id"]),
         (with(cancellation(), json!({"sinRegistroPrevio": "X"})), &["1276 sinRegistroPrevio"]),
         (with(cancellation(), json!({"rechazoPrevio": "X"})), &["1275 rechazoPrevio"]),
         (with(cancellation(), json!({"numSerie": "A=1"})), &["1287 numSerie"]),
