@@ -63,7 +63,7 @@ fn the_documentation_shows_the_table() {
 
 const KINDS: [(Coverage, &str, &str); 6] = [
     (Coverage::Rule, "rule", "A rule finds it in the statement, before there is a record."),
-    (Coverage::Ledger, "ledger", "Chain and ledger exclude it while the record is sealed and sent."),
+    (Coverage::Ledger, "ledger", "Chain and ledger see to it while the record is sealed and sent."),
     (Coverage::Value, "value", "It is refused when a value is read, and cannot be built."),
     (Coverage::Written, "written", "What writes the message never writes it."),
     (Coverage::Authority, "authority", "Only the authority can know."),
@@ -76,7 +76,8 @@ fn document() -> String {
     let mut text = format!(
         "Who looks after each of the {} codes of the authority's list.\n\n\
          A code of the kind *rule* may still come back where a rule takes the lenient reading, or where the\n\
-         authority's census has a say too.\n\n| kind | codes | meaning |\n|---|---|---|\n",
+         authority's census has a say too; one of the kind *ledger* where other systems of the issuer sent\n\
+         records that this ledger does not know.\n\n| kind | codes | meaning |\n|---|---|---|\n",
         distinct.len()
     );
     for (kind, name, meaning) in KINDS {

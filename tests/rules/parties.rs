@@ -147,10 +147,6 @@ fn cancellations() {
     let nif = |who: &str, nif: &str| {
         with(cancellation(), json!({"generadoPor": who, "generador": {"nombre": "X", "nif": nif}}))
     };
-    let on = |day: &str, prefix: &str| {
-        let id = json!({"idType": "02", "id": format!("{prefix}123456789")});
-        with(by(json!("D"), id), json!({"fecha": day}))
-    };
     let passport = json!({"codigoPais": "ES", "idType": "03", "id": "ABC"});
     let other = json!({"codigoPais": "ES", "idType": "06", "id": "ABC"});
     let unknown = json!({"codigoPais": "ES", "idType": "07", "id": "12345678Z"});
@@ -174,10 +170,8 @@ fn cancellations() {
         (by(json!("D"), unknown), &[]),
         (by(json!("D"), passport), &[]),
         (by(json!("D"), other), &["1230 generador.idOtro.idType"]),
-        (on("01-01-2021", "XI"), &[]),
-        (on("31-12-2020", "XI"), &["1254 generador.idOtro.id"]),
-        (on("31-01-2021", "GB"), &[]),
-        (on("01-02-2021", "GB"), &["1255 generador.idOtro.id"]),
+        // A cancellation has no day of operation by which a British prefix would be refused.
+        (by(json!("D"), json!({"idType": "02", "id": "GB123456789"})), &[]),
         (with(cancellation(), json!({"sinRegistroPrevio": "X"})), &["1276 sinRegistroPrevio"]),
         (with(cancellation(), json!({"rechazoPrevio": "X"})), &["1275 rechazoPrevio"]),
         (with(cancellation(), json!({"numSerie": "A=1"})), &["1287 numSerie"]),

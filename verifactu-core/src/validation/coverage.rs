@@ -108,7 +108,7 @@ static ELSEWHERE: &[(Coverage, &str, &[u16])] = {
         (Written, "no recipient's query asks for the system", &[1272]),
         (Written, "a message has 1 to 1000 records, and a record at most 1000 of each item", &[4113, 4114]),
         (Written, "a message is UTF-8, posted, and not empty", &[4119, 4135, 4138]),
-        (Written, "the last day of operation is not sent", &[4120]),
+        (Written, "the engine states no last day of operation", &[4120]),
         (Written, "an incident is stated by S or not at all", &[4121]),
         (
             Written,

@@ -65,8 +65,7 @@ enum Role {
     Recipient(Date),
     /// With the day of the operation.
     ThirdParty(Date),
-    /// With the day of the invoice that is cancelled.
-    Generator(Option<GeneratedBy>, Date),
+    Generator(Option<GeneratedBy>),
     Producer,
 }
 
@@ -149,7 +148,7 @@ pub fn validate(statement: &Statement, context: &Context) -> Vec<Finding> {
             }
             (Check::Party(check), Statement::Cancellation(cancellation)) => {
                 if let Some(party) = &cancellation.generator {
-                    let role = Role::Generator(cancellation.generated_by, cancellation.id.date);
+                    let role = Role::Generator(cancellation.generated_by);
                     run(Path::from(Field::Generator), &mut |report| check(party, &role, report));
                 }
             }

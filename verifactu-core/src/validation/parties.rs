@@ -196,9 +196,9 @@ fn great_britain(party: &Party, role: &Role, report: &mut Report<'_>) {
     }
 }
 
-/// Prefix of an EU VAT number and the day it is named for. A producer is named for no day.
+/// Prefix of an EU VAT number and the day of the operation it is named for.
 fn british<'a>(party: &'a Party, role: &Role) -> Option<(&'a str, civil::Date)> {
-    let (Role::Recipient(day) | Role::ThirdParty(day) | Role::Generator(_, day)) = role else { return None };
+    let (Role::Recipient(day) | Role::ThirdParty(day)) = role else { return None };
     let id = foreign(party).filter(|id| id.kind == ForeignIdType::EuVat)?;
     Some((id.id.as_str().get(..2)?, day.civil()))
 }
@@ -216,7 +216,7 @@ fn producer_not_in_census(party: &Party, role: &Role, report: &mut Report<'_>) {
 }
 
 fn generator_not_in_census(party: &Party, role: &Role, report: &mut Report<'_>) {
-    if matches!(role, Role::Generator(Some(GeneratedBy::ThirdParty), _)) && not_in_census(party) {
+    if matches!(role, Role::Generator(Some(GeneratedBy::ThirdParty))) && not_in_census(party) {
         at(report, Field::ForeignIdType);
     }
 }
@@ -226,10 +226,8 @@ fn not_in_census(party: &Party) -> bool {
 }
 
 fn spain_by_passport(party: &Party, role: &Role, report: &mut Report<'_>) {
-    let concerned = matches!(
-        role,
-        Role::ThirdParty(_) | Role::Producer | Role::Generator(Some(GeneratedBy::ThirdParty), _)
-    );
+    let concerned =
+        matches!(role, Role::ThirdParty(_) | Role::Producer | Role::Generator(Some(GeneratedBy::ThirdParty)));
     // A number that the census does not hold has its own rule for each of these roles.
     let allowed = |id: &ForeignId| matches!(id.kind, ForeignIdType::Passport | ForeignIdType::NotInCensus);
     if concerned && foreign(party).is_some_and(|id| is_spain(id) && !allowed(id)) {
@@ -239,7 +237,7 @@ fn spain_by_passport(party: &Party, role: &Role, report: &mut Report<'_>) {
 
 fn generator_recipient_spain(party: &Party, role: &Role, report: &mut Report<'_>) {
     let allowed = |id: &ForeignId| matches!(id.kind, ForeignIdType::Passport | ForeignIdType::NotInCensus);
-    if matches!(role, Role::Generator(Some(GeneratedBy::Recipient), _))
+    if matches!(role, Role::Generator(Some(GeneratedBy::Recipient)))
         && foreign(party).is_some_and(|id| is_spain(id) && !allowed(id))
     {
         at(report, Field::ForeignIdType);
@@ -247,7 +245,7 @@ fn generator_recipient_spain(party: &Party, role: &Role, report: &mut Report<'_>
 }
 
 fn generator_issuer_by_nif(party: &Party, role: &Role, report: &mut Report<'_>) {
-    if matches!(role, Role::Generator(Some(GeneratedBy::Issuer), _)) && foreign(party).is_some() {
+    if matches!(role, Role::Generator(Some(GeneratedBy::Issuer))) && foreign(party).is_some() {
         report.at(Field::Nif);
     }
 }
