@@ -13,4 +13,5 @@ mod queue;
 mod records;
 mod stop;
 mod waiting;
+mod webhooks;
 mod world;

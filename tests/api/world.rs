@@ -18,10 +18,10 @@ use verifactu_core::{
         https::{Hosts, HttpsAuthority, Limits, Trust},
     },
     ledger::{
-        Accounts, ApiKey, AuditEntry, Batch, LedgerError, LedgerErrorKind, MemoryLedger, SealedCertificate,
-        Tenant, TenantStatus,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
+        LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant, TenantStatus, Webhook,
     },
-    types::{BatchId, Clock, Date, Secret, TenantId},
+    types::{BatchId, Clock, Date, DeliveryId, Secret, TenantId},
 };
 use verifactu_server::{
     Running, Server,
@@ -129,6 +129,90 @@ impl Accounts for TroubledAccounts {
             }
             key
         }))
+    }
+
+    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
+        self.store.update_tenant(tenant).await
+    }
+
+    async fn tenants(
+        &self,
+        parent: Option<&TenantId>,
+        after: Option<&TenantId>,
+        limit: u32,
+    ) -> Result<Vec<Tenant>, LedgerError> {
+        self.store.tenants(parent, after, limit).await
+    }
+
+    async fn keys(
+        &self,
+        tenant: Option<&TenantId>,
+        after: Option<ApiKeyId>,
+        limit: u32,
+    ) -> Result<Vec<ApiKey>, LedgerError> {
+        self.store.keys(tenant, after, limit).await
+    }
+
+    async fn revoke_key(
+        &self,
+        tenant: Option<&TenantId>,
+        id: ApiKeyId,
+        at: Timestamp,
+    ) -> Result<Option<ApiKey>, LedgerError> {
+        self.store.revoke_key(tenant, id, at).await
+    }
+
+    async fn expiring_certificates(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<SealedCertificate>, LedgerError> {
+        self.store.expiring_certificates(before, limit).await
+    }
+
+    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError> {
+        self.store.put_webhook(webhook).await
+    }
+
+    async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError> {
+        self.store.webhook(tenant).await
+    }
+
+    async fn delete_webhook(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
+        self.store.delete_webhook(tenant).await
+    }
+
+    async fn put_delivery(&self, delivery: &Delivery) -> Result<(), LedgerError> {
+        self.store.put_delivery(delivery).await
+    }
+
+    async fn take_delivery(
+        &self,
+        at: Timestamp,
+        except: &[TenantId],
+    ) -> Result<Option<Delivery>, LedgerError> {
+        self.store.take_delivery(at, except).await
+    }
+
+    async fn finish_delivery(&self, id: DeliveryId, outcome: &DeliveryOutcome) -> Result<(), LedgerError> {
+        self.store.finish_delivery(id, outcome).await
+    }
+
+    async fn deliveries(
+        &self,
+        tenant: &TenantId,
+        after: Option<DeliveryId>,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, LedgerError> {
+        self.store.deliveries(tenant, after, limit).await
+    }
+
+    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
+        self.store.prune_deliveries(before).await
+    }
+
+    async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
+        self.store.audit_lines(before, limit).await
     }
 
     async fn put_certificate(&self, certificate: &SealedCertificate) -> Result<(), LedgerError> {

@@ -9,6 +9,7 @@ mod outcomes;
 mod pace;
 mod paths;
 mod place;
+mod review;
 mod shared;
 mod table;
 mod wire;

@@ -16,6 +16,7 @@ use verifactu_core::{
     ledger_suite,
     testing::compare_with_memory,
     types::{Environment, Huella, TenantId},
+    webhook_suite,
 };
 
 /// A directory for a ledger, removed after the test.
@@ -64,10 +65,11 @@ fn fresh() -> (Arc<SqliteLedger>, Place) {
 }
 
 mod suite {
-    use super::{accounts_suite, fresh, ledger_suite};
+    use super::{accounts_suite, fresh, ledger_suite, webhook_suite};
 
     ledger_suite!(fresh());
     accounts_suite!(fresh());
+    webhook_suite!(fresh());
 }
 
 #[tokio::test]

@@ -42,7 +42,9 @@ mod http;
 pub mod presenters;
 pub mod sandbox;
 pub mod server;
+mod webhook;
 
 pub use accounts::SecretsError;
 pub use http::{ListenError, TlsError};
 pub use server::{Builder, Running, Server, StartError};
+pub use webhook::SendError;

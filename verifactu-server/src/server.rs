@@ -40,6 +40,7 @@ use crate::{
     config::{AuthorityConfig, Config, DevelopmentIdentity, QueueConfig, Role},
     http::{ListenError, Listener},
     presenters::{AccountPresenters, OpenError},
+    webhook::{Deliverer, SendError, Sender, Targets},
 };
 
 /// Certificate uploads that are opened side by side.
@@ -156,18 +157,30 @@ impl Builder {
             ids: ids.clone(),
         };
         let max_attempts = config.engine.retry.max_attempts();
+        let check = check_service(&config.authority, config.environment);
+        let views = Arc::new(Service::views(check, max_attempts));
+        let targets = if config.webhook_loopback { Targets::PublicAndLoopback } else { Targets::Public };
+        let webhooks = Arc::new(Sender::new(
+            parts.ledger.clone(),
+            accounts.clone(),
+            keys.vault.clone(),
+            clock.clone(),
+            views.clone(),
+            targets,
+        )?);
         let engine = Engine::new(parts, config.engine);
         let listener = Listener::bind(config.listen, config.tls.as_ref()).await?;
         let address = listener.address().map_err(StartError::Address)?;
         let service = Arc::new(Service {
             engine: engine.clone(),
-            accounts,
+            accounts: accounts.clone(),
             queue,
             presenters,
-            clock,
+            clock: clock.clone(),
             ids,
             keys,
-            views: Service::views(check_service(&config.authority, config.environment), max_attempts),
+            views,
+            webhooks: webhooks.clone(),
             environment: config.environment,
             role: config.role,
             limits: config.limits,
@@ -182,7 +195,12 @@ impl Builder {
         let worker = match config.role {
             Role::Api => tokio::spawn(async {}),
             Role::All | Role::Worker => {
-                tokio::spawn(Worker::new(engine).run(config.workers, stopped.clone()))
+                let deliverer = Deliverer { engine: engine.clone(), accounts, clock, sender: webhooks };
+                let deliver = deliverer.run(stopped.clone());
+                let dispatch = Worker::new(engine).run(config.workers, stopped.clone());
+                tokio::spawn(async {
+                    tokio::join!(dispatch, deliver);
+                })
             }
         };
         let counter = tokio::spawn(count_for_ever(service.clone(), stopped.clone()));
@@ -302,6 +320,9 @@ pub enum StartError {
     /// The development identity cannot be used.
     #[error("the development identity cannot be used")]
     DevelopmentIdentity(#[from] CertificateError),
+    /// Webhooks cannot be sent.
+    #[error(transparent)]
+    Webhooks(#[from] SendError),
     /// A certificate cannot present.
     #[error(transparent)]
     Presenter(#[from] OpenError),

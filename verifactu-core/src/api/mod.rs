@@ -17,6 +17,7 @@ mod judge;
 mod list;
 mod names;
 mod object;
+mod operator;
 mod parts;
 mod request;
 mod send;
@@ -39,6 +40,7 @@ pub use list::{
     RecordType,
 };
 pub use names::{rest_name, rest_path};
+pub use operator::{WebhookDeliveries, WebhookDelivery, WebhookTrial};
 pub use parts::SystemClaim;
 pub use request::{
     CancelInvoice, ForeignDocument, InvoiceKey, Line, Person, PersonId, Place, ReplacedAmounts, Seal,

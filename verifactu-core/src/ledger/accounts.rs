@@ -5,11 +5,15 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::types::{BatchId, JobId, Nif, TenantId, Text};
+use crate::{
+    types::{BatchId, DeliveryId, JobId, Nif, TenantId, Text},
+    xml::envelope::SpanishParty,
+};
 
-use super::LedgerError;
+use super::{Delivery, DeliveryOutcome, LedgerError, Webhook};
 
 /// The durable store of accounts. The service needs it; an ERP that embeds the engine does not.
 #[async_trait]
@@ -20,11 +24,40 @@ pub trait Accounts: Send + Sync {
     /// An account.
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, LedgerError>;
 
+    /// Replaces what is known of an account; `false` when there is none. Identifier, parent and time of
+    /// creation stay.
+    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError>;
+
+    /// Accounts in the order of their identifiers, behind the given one; with a parent, only its own.
+    async fn tenants(
+        &self,
+        parent: Option<&TenantId>,
+        after: Option<&TenantId>,
+        limit: u32,
+    ) -> Result<Vec<Tenant>, LedgerError>;
+
     /// Stores a key.
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError>;
 
     /// The key with this public part.
     async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError>;
+
+    /// Keys in the order of their identifiers, behind the given one; with an account, only its own.
+    async fn keys(
+        &self,
+        tenant: Option<&TenantId>,
+        after: Option<ApiKeyId>,
+        limit: u32,
+    ) -> Result<Vec<ApiKey>, LedgerError>;
+
+    /// Revokes a key, with an account only if it is its own, and returns it; `None` when there is no such
+    /// key. A revoked one keeps its first time.
+    async fn revoke_key(
+        &self,
+        tenant: Option<&TenantId>,
+        id: ApiKeyId,
+        at: Timestamp,
+    ) -> Result<Option<ApiKey>, LedgerError>;
 
     /// Stores an account's certificate in place of any earlier one.
     async fn put_certificate(&self, certificate: &SealedCertificate) -> Result<(), LedgerError>;
@@ -47,8 +80,52 @@ pub trait Accounts: Send + Sync {
     /// The requests of an account in each month from `since` on, in order.
     async fn requests(&self, tenant: &TenantId, since: &str) -> Result<Vec<(String, u64)>, LedgerError>;
 
-    /// Appends to the audit log.
+    /// Certificates that end before this time, those that end first before the others.
+    async fn expiring_certificates(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<SealedCertificate>, LedgerError>;
+
+    /// Stores where an account's events go, in place of what was known.
+    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError>;
+
+    /// Where an account's events go.
+    async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError>;
+
+    /// Forgets where an account's events go; `false` when that was not known.
+    async fn delete_webhook(&self, tenant: &TenantId) -> Result<bool, LedgerError>;
+
+    /// Stores a delivery that belongs to no job.
+    async fn put_delivery(&self, delivery: &Delivery) -> Result<(), LedgerError>;
+
+    /// The delivery that has been owed longest, of accounts other than these, marked as attempted at
+    /// this time. The mark is on stable storage when the call returns, and no delivery is given twice.
+    async fn take_delivery(
+        &self,
+        at: Timestamp,
+        except: &[TenantId],
+    ) -> Result<Option<Delivery>, LedgerError>;
+
+    /// Writes down how an attempt ended.
+    async fn finish_delivery(&self, id: DeliveryId, outcome: &DeliveryOutcome) -> Result<(), LedgerError>;
+
+    /// An account's deliveries, the last noted first, behind the given one.
+    async fn deliveries(
+        &self,
+        tenant: &TenantId,
+        after: Option<DeliveryId>,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, LedgerError>;
+
+    /// Forgets deliveries that were attempted and became owed before this time; how many.
+    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError>;
+
+    /// Appends to the audit log, linked to the line before.
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError>;
+
+    /// Lines of the audit log, the last first, before the given one.
+    async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError>;
 }
 
 /// An account.
@@ -68,6 +145,8 @@ pub struct Tenant {
     pub plan: Option<String>,
     /// Whether requests may name a computer system of their own.
     pub own_system: bool,
+    /// Whom its messages name as the issuer's representative.
+    pub representative: Option<SpanishParty>,
     /// Whether it may write.
     pub status: TenantStatus,
     /// When it was created.
@@ -158,4 +237,27 @@ pub struct AuditEntry {
     pub subject: String,
     /// In which request.
     pub request: Option<crate::types::RequestId>,
+}
+
+/// A line of the audit log at its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditLine {
+    /// Its place, from 1.
+    pub position: u64,
+    /// What it says.
+    pub entry: AuditEntry,
+    /// Digest of the line and of all before it.
+    pub hash: [u8; 32],
+}
+
+impl AuditEntry {
+    /// The digest of this line behind one with the given digest; the first stands behind zeros. It is the
+    /// SHA-256 of that digest and of the JSON array `[at, actor, action, subject, request]`, with the time
+    /// in microseconds since 1970.
+    #[must_use]
+    pub fn hash_behind(&self, previous: &[u8; 32]) -> [u8; 32] {
+        let Self { at, actor, action, subject, request } = self;
+        let line = serde_json::json!([at.as_microsecond(), actor, action, subject, request]);
+        Sha256::new().chain_update(previous).chain_update(line.to_string()).finalize().into()
+    }
 }

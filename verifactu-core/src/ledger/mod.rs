@@ -15,12 +15,14 @@ mod message;
 mod row;
 mod schedule;
 mod usage;
+mod webhook;
 
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
 pub use accounts::{
-    Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
+    Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, BatchItem, SealedCertificate, Tenant,
+    TenantStatus,
 };
 pub use append::{
     Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Refusal,
@@ -35,6 +37,7 @@ pub use message::{
 pub use row::{ChainKey, JobRow, RecordRow};
 pub use schedule::FULL_MESSAGE;
 pub use usage::{Sums, Turnover, Usage};
+pub use webhook::{Delivery, DeliveryOutcome, Webhook};
 
 use std::error::Error;
 
@@ -116,7 +119,9 @@ pub trait Ledger: Send + Sync {
     /// `Corrupt` when a record or job is not of this chain. Nothing is written then.
     async fn open_message(&self, lease: Lease, message: NewMessage) -> Result<Fenced, LedgerError>;
 
-    /// Writes down what became of a message, or of the records of a chain outside any message. Pace
+    /// Writes down what became of a message, or of the records of a chain outside any message. Each job
+    /// that becomes final owes a [`Delivery`] to its account's webhook, if that is enabled in this store;
+    /// so does one that [`Ledger::open_message`] makes final. Pace
     /// and suspects are replaced as a whole; a hold is set, but lifted only by [`release`](Self::release),
     /// so that a worker in the middle of an exchange does not undo one. A settled message is not settled again, so the call may be
     /// repeated.

@@ -10,6 +10,7 @@ use crate::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
     },
     types::{BatchId, JobId, Nif, RequestId, TenantId, Text},
+    xml::envelope::SpanishParty,
 };
 
 /// Runs the accounts suite; the expression makes `(Arc<dyn Accounts>, guard)`.
@@ -21,6 +22,10 @@ macro_rules! accounts_suite {
             a2_a_key_is_found_by_its_public_part
             a3_an_account_has_one_certificate
             a4_the_audit_log_takes_every_line
+            a5_an_account_can_be_changed
+            a6_accounts_are_listed_in_order
+            a7_keys_are_listed_and_revoked
+            a8_certificates_that_end_are_found
             a20_a_batch_is_kept_for_its_time
             a21_requests_add_up
         });
@@ -40,6 +45,10 @@ fn tenant(id: &str) -> Tenant {
         parent: TenantId::parse("firm").ok(),
         plan: Some("basic".to_owned()),
         own_system: true,
+        representative: Some(SpanishParty {
+            name: Text::parse("Gestoría Ruiz").unwrap(),
+            nif: Nif::parse("B12345674").unwrap(),
+        }),
         status: TenantStatus::Suspended,
         created_at: noon(),
     }
@@ -54,6 +63,7 @@ pub async fn a1_an_account_is_created_once(accounts: Arc<dyn Accounts>) {
         parent: None,
         plan: None,
         own_system: false,
+        representative: None,
         status: TenantStatus::Active,
         ..tenant("plain")
     };
@@ -105,7 +115,8 @@ pub async fn a3_an_account_has_one_certificate(accounts: Arc<dyn Accounts>) {
     assert_eq!(accounts.certificate(&other.tenant).await.unwrap(), Some(other));
 }
 
-/// A4. The audit log takes every line, equal ones too.
+/// A4. The audit log takes every line, equal ones too, and links each to the one before. It is read from
+/// its end.
 pub async fn a4_the_audit_log_takes_every_line(accounts: Arc<dyn Accounts>) {
     let entry = AuditEntry {
         at: noon(),
@@ -116,7 +127,113 @@ pub async fn a4_the_audit_log_takes_every_line(accounts: Arc<dyn Accounts>) {
     };
     accounts.audit(&entry).await.unwrap();
     accounts.audit(&entry).await.unwrap();
-    accounts.audit(&AuditEntry { request: None, ..entry }).await.unwrap();
+    let last = AuditEntry { request: None, ..entry.clone() };
+    accounts.audit(&last).await.unwrap();
+
+    let lines = accounts.audit_lines(None, 10).await.unwrap();
+    assert_eq!(lines.iter().map(|line| line.position).collect::<Vec<_>>(), [3, 2, 1]);
+    let mut hash = [0; 32];
+    for (line, wanted) in lines.iter().rev().zip([&entry, &entry, &last]) {
+        hash = wanted.hash_behind(&hash);
+        assert_eq!((&line.entry, line.hash), (wanted, hash));
+    }
+    assert_eq!(accounts.audit_lines(Some(3), 1).await.unwrap(), lines[1..2]);
+    assert_eq!(accounts.audit_lines(Some(1), 1).await.unwrap(), []);
+}
+
+/// A5. An account can be changed, all but its identifier, its parent and the time of its creation; one
+/// that does not exist cannot.
+pub async fn a5_an_account_can_be_changed(accounts: Arc<dyn Accounts>) {
+    let first = tenant("acme");
+    assert!(!accounts.update_tenant(&first).await.unwrap());
+    assert_eq!(accounts.tenant(&first.id).await.unwrap(), None);
+    accounts.create_tenant(&first).await.unwrap();
+    let changed = Tenant {
+        name: None,
+        issuer_name: Text::parse("Emisor SL").ok(),
+        allowed_nif: None,
+        plan: None,
+        own_system: false,
+        representative: None,
+        status: TenantStatus::Active,
+        ..first.clone()
+    };
+    let moved = Tenant { parent: None, created_at: noon() + 1.hour(), ..changed.clone() };
+    assert!(accounts.update_tenant(&moved).await.unwrap());
+    assert_eq!(accounts.tenant(&first.id).await.unwrap(), Some(changed));
+    assert!(accounts.update_tenant(&first).await.unwrap());
+    assert_eq!(accounts.tenant(&first.id).await.unwrap(), Some(first));
+}
+
+/// A6. Accounts are listed in the order of their identifiers, those of a parent apart.
+pub async fn a6_accounts_are_listed_in_order(accounts: Arc<dyn Accounts>) {
+    let orphan = Tenant { parent: None, ..tenant("b") };
+    for created in [&tenant("c"), &orphan, &tenant("a"), &tenant("d")] {
+        accounts.create_tenant(created).await.unwrap();
+    }
+    let (firm, nobody) = (TenantId::parse("firm").unwrap(), TenantId::parse("nobody").unwrap());
+    let list = async |parent: Option<&TenantId>, after: Option<&str>, limit| {
+        let after = after.map(|after| TenantId::parse(after).unwrap());
+        let page = accounts.tenants(parent, after.as_ref(), limit).await.unwrap();
+        page.iter().map(|tenant| tenant.id.to_string()).collect::<String>()
+    };
+    assert_eq!(list(None, None, 10).await, "abcd");
+    assert_eq!(list(None, None, 2).await, "ab");
+    assert_eq!(list(None, Some("b"), 10).await, "cd");
+    assert_eq!(list(Some(&firm), None, 10).await, "acd");
+    assert_eq!(list(Some(&firm), Some("a"), 1).await, "c");
+    assert_eq!(list(Some(&nobody), None, 10).await, "");
+}
+
+/// A7. Keys are listed in the order of their identifiers, those of an account apart. A key is revoked
+/// once, and through another account not at all.
+pub async fn a7_keys_are_listed_and_revoked(accounts: Arc<dyn Accounts>) {
+    let acme = TenantId::parse("acme").unwrap();
+    let other = TenantId::parse("other").unwrap();
+    let key = |id: u128, tenant: &TenantId| ApiKey {
+        id: ApiKeyId(Uuid::from_u128(id)),
+        tenant: tenant.clone(),
+        name: String::new(),
+        public: id.to_string(),
+        hash: [0; 32],
+        scopes: ["invoices:read".to_owned()].into(),
+        created_at: noon(),
+        expires_at: None,
+        revoked_at: None,
+    };
+    let keys = [key(1, &acme), key(2, &other), key(3, &acme)];
+    for key in keys.iter().rev() {
+        accounts.create_key(key).await.unwrap();
+    }
+    assert_eq!(accounts.keys(None, None, 10).await.unwrap(), keys);
+    assert_eq!(accounts.keys(Some(&acme), Some(keys[0].id), 10).await.unwrap(), keys[2..]);
+    assert_eq!(accounts.keys(Some(&other), None, 1).await.unwrap(), keys[1..2]);
+
+    let revoke =
+        async |tenant: Option<&TenantId>, at| accounts.revoke_key(tenant, keys[0].id, at).await.unwrap();
+    assert_eq!(revoke(Some(&other), noon()).await, None);
+    assert_eq!(accounts.key("1").await.unwrap().unwrap().revoked_at, None);
+    assert_eq!(revoke(Some(&acme), noon()).await.unwrap().revoked_at, Some(noon()));
+    assert_eq!(revoke(None, noon() + 1.hour()).await.unwrap().revoked_at, Some(noon()));
+    assert_eq!(accounts.key("1").await.unwrap().unwrap().revoked_at, Some(noon()));
+    assert_eq!(accounts.revoke_key(None, ApiKeyId(Uuid::nil()), noon()).await.unwrap(), None);
+}
+
+/// A8. Certificates that end before a time are found, the first to end first.
+pub async fn a8_certificates_that_end_are_found(accounts: Arc<dyn Accounts>) {
+    let certificate = |tenant: &str, hours: i64| SealedCertificate {
+        tenant: TenantId::parse(tenant).unwrap(),
+        sealed: b"sealed".to_vec(),
+        not_after: noon() + hours.hours(),
+        uploaded_at: noon(),
+    };
+    let (late, early, last) = (certificate("a", 2), certificate("b", 1), certificate("c", 3));
+    for stored in [&late, &early, &last] {
+        accounts.put_certificate(stored).await.unwrap();
+    }
+    let ending = accounts.expiring_certificates(last.not_after, 10).await.unwrap();
+    assert_eq!(ending, [early.clone(), late]);
+    assert_eq!(accounts.expiring_certificates(last.not_after, 1).await.unwrap(), [early]);
 }
 
 /// A20. A batch is read as it was by its own account, until a later one says that it has expired.

@@ -24,6 +24,7 @@ pub mod ledger;
 mod model;
 pub mod queue;
 mod seams;
+pub mod webhooks;
 
 pub use chance::Chance;
 pub use fixture::{Draft, Scene, Sealing, quick_settlement};

@@ -57,6 +57,10 @@ uuid_id!(
     BatchId
 );
 uuid_id!(
+    /// An event on its way to a webhook.
+    DeliveryId
+);
+uuid_id!(
     /// One request to the service, for support and tracing.
     RequestId
 );

@@ -17,7 +17,9 @@ pub use amount::{Amount, Cents, DecimalError};
 pub use date::{Date, DateError};
 pub use environment::{Environment, EnvironmentError};
 pub use huella::{Huella, HuellaError};
-pub use id::{BatchId, ChainId, Clock, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError};
+pub use id::{
+    BatchId, ChainId, Clock, DeliveryId, Ids, JobId, MessageId, RecordId, RequestId, TenantId, TenantIdError,
+};
 pub use month::Month;
 pub use nif::{Nif, NifError, NifKind};
 pub use rate::Rate;

@@ -94,16 +94,34 @@ impl<'a> Members<'a> {
         self.parsed(key, value, parse)
     }
 
-    /// A boolean that may be absent.
-    pub(super) fn flag(&mut self, key: &str) -> bool {
-        match self.take(key) {
-            None => false,
-            Some(Json::Bool(set)) => *set,
-            Some(other) => {
+    /// A text that may be absent, which is `None`, or null, which is `Some(None)`.
+    pub(super) fn nullable<T, E: std::fmt::Display>(
+        &mut self,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<Option<T>> {
+        let at = self.left.iter().position(|(known, _)| *known == key)?;
+        let (_, value) = self.left.swap_remove(at);
+        if *value == Json::Null {
+            return Some(None);
+        }
+        self.parsed(key, value, parse).map(Some)
+    }
+
+    /// A boolean, if it is given.
+    pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
+        match self.take(key)? {
+            Json::Bool(set) => Some(*set),
+            other => {
                 self.problem(key, format!("must be a boolean, not {}", other.kind()));
-                false
+                None
             }
         }
+    }
+
+    /// A boolean that may be absent.
+    pub(super) fn flag(&mut self, key: &str) -> bool {
+        self.switch(key).unwrap_or(false)
     }
 
     /// A list of texts that has to be there and is not empty.
@@ -150,6 +168,13 @@ impl<'a> Members<'a> {
         }
         self.problem(key, format!("must be an object, not {}", value.kind()));
         None
+    }
+
+    /// Notes that a member is missing, unless it was there and is wrong.
+    pub(super) fn missing(&mut self, key: &str) {
+        if !self.details.iter().any(|detail| detail.field == key) {
+            self.problem(key, "is required");
+        }
     }
 
     /// Notes that something is wrong.

@@ -23,10 +23,12 @@ mod tenants;
 mod usage;
 mod view;
 mod wait;
+mod webhooks;
 
 pub(crate) use error::Fault;
 pub(crate) use reply::Pieces;
 pub(crate) use usage::Requests;
+pub(crate) use view::Views;
 
 use std::{
     sync::{
@@ -51,12 +53,12 @@ use crate::{
     accounts::Keys,
     config::{Limits, Plans, Role},
     presenters::AccountPresenters,
+    webhook::Sender,
 };
 
 use call::Call;
 use reply::Reply;
 use routes::{Endpoint, Found};
-use view::Views;
 
 /// What the endpoints work with.
 pub(crate) struct Service {
@@ -67,7 +69,8 @@ pub(crate) struct Service {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) keys: Keys,
-    pub(crate) views: Views,
+    pub(crate) views: Arc<Views>,
+    pub(crate) webhooks: Arc<Sender>,
     pub(crate) environment: Environment,
     pub(crate) role: Role,
     pub(crate) limits: Limits,

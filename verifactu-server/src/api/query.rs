@@ -82,9 +82,14 @@ impl Parameters {
         self.read("to", |text| instant(text, Date::end))
     }
 
+    /// The most rows of a page.
+    pub(super) fn limit(&mut self) -> u32 {
+        self.number("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT)
+    }
+
     /// Which page of a list is wanted.
     pub(super) fn page(&mut self) -> Page {
-        let limit = self.number("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT);
+        let limit = self.limit();
         let cursor = self.read("cursor", |text| JobId::parse(text).map_err(|_| "is no cursor of this list"));
         let offset = self.number("offset", 0..=MAX_OFFSET);
         if cursor.is_some() && offset.is_some() {

@@ -13,7 +13,7 @@ use crate::config::Limits;
 
 use super::{
     Service, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices, jobs, me,
-    preview, records, reply::Reply, system, tenants, usage,
+    preview, records, reply::Reply, system, tenants, usage, webhooks,
 };
 
 macro_rules! routes {
@@ -64,6 +64,10 @@ routes! {
 
     POST   "/admin/tenants"         operator()             tenants::create;
     POST   "/admin/api-keys"        operator()             tenants::create_key;
+    GET    "/admin/tenants/:id/webhook"            operator() webhooks::show;
+    PATCH  "/admin/tenants/:id/webhook"            operator() webhooks::configure;
+    POST   "/admin/tenants/:id/webhook/ping"       operator() webhooks::ping;
+    GET    "/admin/tenants/:id/webhook/deliveries" operator() webhooks::deliveries;
 
     GET    "/health"                anyone()               system::health;
     GET    "/ready"                 anyone()               system::ready;

@@ -17,7 +17,8 @@ use super::{
     reply::Reply,
 };
 
-const OPERATOR: &str = "admin";
+/// Who calls with the operator's key, in the audit log.
+pub(super) const OPERATOR: &str = "admin";
 
 pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let body = call.json()?;
@@ -44,6 +45,7 @@ pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, F
         parent,
         plan: plan.map(|plan| plan.to_string()),
         own_system,
+        representative: None,
         status: TenantStatus::Active,
         created_at: service.clock.now(),
     };

@@ -14,6 +14,7 @@ use verifactu_core::{
     ledger::{Attempt, AttemptOutcome, RecordRow, Submission},
     qr::CheckService,
     record::{Invoice, RecordKind},
+    webhook::{Event, EventKind},
 };
 
 /// Shows what the ledger holds.
@@ -65,6 +66,29 @@ impl Views {
             last_error: progress.failure.as_ref().map(last_error),
             last_error_detail: progress.failure.as_ref().map(last_error_detail),
             result: self.result(record, progress),
+        }
+    }
+
+    /// What an account is told of a job that is final.
+    pub(crate) fn event(&self, submission: &Submission) -> Event {
+        let Submission { job, record } = submission;
+        let progress = &job.progress;
+        let succeeded = progress.state == JobState::Succeeded;
+        let csv = match &progress.csv {
+            Some(Csv::Present(csv)) => Some(csv.clone()),
+            _ => None,
+        };
+        Event {
+            event: if succeeded { EventKind::Succeeded } else { EventKind::Failed },
+            tenant_id: job.tenant.clone(),
+            timestamp: progress.completed_at.unwrap_or(job.updated_at).into(),
+            job_id: job.id,
+            kind: kind(job.kind),
+            num_serie: Some(record.invoice.number.clone()),
+            csv: csv.filter(|_| succeeded),
+            huella: succeeded.then_some(record.huella),
+            qr_text: self.qr_text(record).filter(|_| succeeded),
+            last_error: progress.failure.as_ref().filter(|_| !succeeded).map(last_error),
         }
     }
 

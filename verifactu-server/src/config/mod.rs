@@ -64,6 +64,8 @@ pub struct Config {
     pub certificates: Certificates,
     /// Secrets that are not to be generated.
     pub secrets: Secrets,
+    /// Let webhooks go to this computer, also over HTTP: for development.
+    pub webhook_loopback: bool,
     /// Rules, by their id, whose findings are only warnings.
     pub demoted_rules: Vec<String>,
     /// How long it says that it is not ready before a stop begins.
@@ -236,6 +238,7 @@ impl Config {
             signature: SignatureMode::Xades,
             certificates: Certificates { required: environment != Environment::Sandbox, development: None },
             secrets: Secrets::default(),
+            webhook_loopback: false,
             demoted_rules: Vec::new(),
             stop_delay: Duration::ZERO,
             stop_within: Duration::from_secs(30),
@@ -314,6 +317,7 @@ impl Config {
         )?;
         reader.boolean(&mut self.certificates.required, "require-tenant-certificate")?;
         self.read_development_identity(reader)?;
+        reader.boolean(&mut self.webhook_loopback, "webhook-loopback")?;
         let mut ec = false;
         reader.boolean(&mut ec, "signature-ec")?;
         reader.set(&mut self.signature, "signature", "xades or none", |text| match text {

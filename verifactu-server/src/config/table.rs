@@ -105,6 +105,7 @@ settings! {
     "sweep-every", "TIME", Plain, "How often the queue is rebuilt from the ledger [30s]";
     "validation-demote", "RULES", Plain, "Rules whose findings are only warnings, comma between";
 
+    "webhook-loopback", "BOOLEAN", Plain, "Let webhooks go to this computer, also over HTTP; for development [false]";
     "billing", "BOOLEAN", Plain, "Whether the limits of plans hold [false]";
     "plans", "PLANS", Plain, "New invoices of a month by plan [free=50,pro=5000,enterprise=50000]";
 

@@ -4,8 +4,11 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::{
-    ledger::{Accounts, ApiKey, AuditEntry, Batch, LedgerError, LedgerErrorKind, SealedCertificate, Tenant},
-    types::{BatchId, TenantId},
+    ledger::{
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
+        LedgerErrorKind, SealedCertificate, Tenant, Webhook,
+    },
+    types::{BatchId, DeliveryId, TenantId},
 };
 
 use super::MemoryLedger;
@@ -25,6 +28,28 @@ impl Accounts for MemoryLedger {
         Ok(self.lock().tenants.get(id).cloned())
     }
 
+    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
+        let mut state = self.lock();
+        let Some(known) = state.tenants.get_mut(&tenant.id) else { return Ok(false) };
+        let (parent, created_at) = (known.parent.take(), known.created_at);
+        *known = Tenant { parent, created_at, ..tenant.clone() };
+        Ok(true)
+    }
+
+    async fn tenants(
+        &self,
+        parent: Option<&TenantId>,
+        after: Option<&TenantId>,
+        limit: u32,
+    ) -> Result<Vec<Tenant>, LedgerError> {
+        let state = self.lock();
+        let own = state.tenants.values().filter(|tenant| {
+            (parent.is_none() || tenant.parent.as_ref() == parent)
+                && after.is_none_or(|after| tenant.id > *after)
+        });
+        Ok(own.take(limit as usize).cloned().collect())
+    }
+
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError> {
         let mut state = self.lock();
         if state.api_keys.values().any(|known| known.public == key.public || known.id == key.id) {
@@ -36,6 +61,39 @@ impl Accounts for MemoryLedger {
 
     async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
         Ok(self.lock().api_keys.get(public).cloned())
+    }
+
+    async fn keys(
+        &self,
+        tenant: Option<&TenantId>,
+        after: Option<ApiKeyId>,
+        limit: u32,
+    ) -> Result<Vec<ApiKey>, LedgerError> {
+        let state = self.lock();
+        let own = state.api_keys.values().filter(|key| {
+            tenant.is_none_or(|tenant| key.tenant == *tenant) && after.is_none_or(|after| key.id.0 > after.0)
+        });
+        let mut keys: Vec<ApiKey> = own.cloned().collect();
+        keys.sort_unstable_by_key(|key| key.id.0);
+        keys.truncate(limit as usize);
+        Ok(keys)
+    }
+
+    async fn revoke_key(
+        &self,
+        tenant: Option<&TenantId>,
+        id: ApiKeyId,
+        at: Timestamp,
+    ) -> Result<Option<ApiKey>, LedgerError> {
+        let mut state = self.lock();
+        let found = state
+            .api_keys
+            .values_mut()
+            .find(|key| key.id == id && tenant.is_none_or(|tenant| key.tenant == *tenant));
+        Ok(found.map(|key| {
+            key.revoked_at.get_or_insert(at);
+            key.clone()
+        }))
     }
 
     async fn put_certificate(&self, certificate: &SealedCertificate) -> Result<(), LedgerError> {
@@ -76,8 +134,94 @@ impl Accounts for MemoryLedger {
         Ok(own.map(|((_, month), count)| (month.clone(), *count)).collect())
     }
 
-    async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {
-        self.lock().audit.push(entry.clone());
+    async fn expiring_certificates(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<SealedCertificate>, LedgerError> {
+        let state = self.lock();
+        let ending = state.certificates.values().filter(|certificate| certificate.not_after < before);
+        let mut ending: Vec<SealedCertificate> = ending.cloned().collect();
+        ending.sort_unstable_by(|a, b| (a.not_after, &a.tenant).cmp(&(b.not_after, &b.tenant)));
+        ending.truncate(limit as usize);
+        Ok(ending)
+    }
+
+    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError> {
+        self.lock().webhooks.insert(webhook.tenant.clone(), webhook.clone());
         Ok(())
+    }
+
+    async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError> {
+        Ok(self.lock().webhooks.get(tenant).cloned())
+    }
+
+    async fn delete_webhook(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
+        Ok(self.lock().webhooks.remove(tenant).is_some())
+    }
+
+    async fn put_delivery(&self, delivery: &Delivery) -> Result<(), LedgerError> {
+        self.lock().deliveries.push(delivery.clone());
+        Ok(())
+    }
+
+    async fn take_delivery(
+        &self,
+        at: Timestamp,
+        except: &[TenantId],
+    ) -> Result<Option<Delivery>, LedgerError> {
+        let mut state = self.lock();
+        let mut owed = state.deliveries.iter_mut().filter(|delivery| delivery.attempted_at.is_none());
+        Ok(owed.find(|delivery| !except.contains(&delivery.tenant)).map(|delivery| {
+            delivery.attempted_at = Some(at);
+            delivery.clone()
+        }))
+    }
+
+    async fn finish_delivery(&self, id: DeliveryId, outcome: &DeliveryOutcome) -> Result<(), LedgerError> {
+        if let Some(known) = self.lock().deliveries.iter_mut().find(|delivery| delivery.id == id) {
+            known.outcome = Some(outcome.clone());
+        }
+        Ok(())
+    }
+
+    async fn deliveries(
+        &self,
+        tenant: &TenantId,
+        after: Option<DeliveryId>,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, LedgerError> {
+        let state = self.lock();
+        let own = || state.deliveries.iter().rev().filter(|delivery| delivery.tenant == *tenant);
+        let skipped = match after {
+            None => 0,
+            Some(after) => {
+                own().position(|delivery| delivery.id == after).map_or(usize::MAX, |place| place + 1)
+            }
+        };
+        Ok(own().skip(skipped).take(limit as usize).cloned().collect())
+    }
+
+    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
+        let mut state = self.lock();
+        let known = state.deliveries.len();
+        state.deliveries.retain(|delivery| delivery.created_at >= before || delivery.attempted_at.is_none());
+        Ok((known - state.deliveries.len()) as u64)
+    }
+
+    async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {
+        let mut state = self.lock();
+        let previous = state.audit.last().map_or([0; 32], |line| line.hash);
+        let position = state.audit.len() as u64 + 1;
+        let hash = entry.hash_behind(&previous);
+        state.audit.push(AuditLine { position, entry: entry.clone(), hash });
+        Ok(())
+    }
+
+    async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
+        let state = self.lock();
+        let lines = state.audit.iter().rev();
+        let lines = lines.filter(|line| before.is_none_or(|before| line.position < before));
+        Ok(lines.take(limit as usize).cloned().collect())
     }
 }

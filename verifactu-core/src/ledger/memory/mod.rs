@@ -22,10 +22,10 @@ use crate::{
 };
 
 use super::{
-    ApiKey, Append, Appended, Attempt, AuditEntry, Batch, ChainKey, ChainState, Claim, FULL_MESSAGE, Fenced,
-    Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind, Listing,
-    NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Selection, Settlement, Submission, Sums,
-    Tenant, Turnover, Usage,
+    ApiKey, Append, Appended, Attempt, AuditLine, Batch, ChainKey, ChainState, Claim, Delivery, FULL_MESSAGE,
+    Fenced, Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind,
+    Listing, NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Selection, Settlement, Submission,
+    Sums, Tenant, Turnover, Usage, Webhook,
     schedule::{self, Turn},
 };
 
@@ -49,12 +49,15 @@ struct State {
     turnover: BTreeMap<(TenantId, String, Nif), Sums>,
     messages: HashMap<MessageId, Message>,
 
-    tenants: HashMap<TenantId, Tenant>,
+    tenants: BTreeMap<TenantId, Tenant>,
     api_keys: HashMap<String, ApiKey>,
     certificates: HashMap<TenantId, SealedCertificate>,
     batches: HashMap<BatchId, Batch>,
     requests: BTreeMap<(TenantId, String), u64>,
-    audit: Vec<AuditEntry>,
+    webhooks: HashMap<TenantId, Webhook>,
+    /// In the order in which they became owed.
+    deliveries: Vec<Delivery>,
+    audit: Vec<AuditLine>,
 }
 
 #[derive(Debug)]
@@ -409,8 +412,15 @@ impl State {
         });
         let indices = indices.collect::<Option<Vec<_>>>().ok_or_else(|| unknown("job"))?;
         for (index, update) in indices.into_iter().zip(updates) {
+            let was_final = self.entries[index].job.progress.state.is_final();
             self.set_progress(index, &update.progress);
             let entry = &mut self.entries[index];
+            if update.progress.state.is_final()
+                && !was_final
+                && self.webhooks.get(&entry.job.tenant).is_some_and(|webhook| webhook.enabled)
+            {
+                self.deliveries.push(Delivery::owed(entry.job.tenant.clone(), entry.job.id, at));
+            }
             entry.job.updated_at = at;
             entry.attempts.extend(update.attempt.clone());
             if update.answer_line.is_some() {

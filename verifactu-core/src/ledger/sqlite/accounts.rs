@@ -4,28 +4,60 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
-    ledger::{Accounts, ApiKey, AuditEntry, Batch, LedgerError, SealedCertificate, Tenant},
-    types::{BatchId, TenantId},
+    ledger::{
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
+        SealedCertificate, Tenant, Webhook,
+    },
+    types::{BatchId, DeliveryId, TenantId},
+    xml::envelope::SpanishParty,
 };
 
 use super::{
     SqliteLedger,
     column::{Cells, Col, Json},
+    webhook,
 };
+
+macro_rules! tenant_query {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, issuer_name, allowed_nif, parent, plan, own_system, representative_name, \
+             representative_nif, status, created_at FROM tenant ",
+            $rest
+        )
+    };
+}
+
+macro_rules! key_query {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at \
+             FROM api_key ",
+            $rest
+        )
+    };
+}
+
+macro_rules! certificate_query {
+    ($rest:literal) => {
+        concat!("SELECT tenant, sealed, not_after, uploaded_at FROM certificate ", $rest)
+    };
+}
 
 #[async_trait]
 impl Accounts for SqliteLedger {
     async fn create_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
         let tenant = tenant.clone();
         self.write(move |store| {
+            let party = tenant.representative.as_ref();
             let created = store
                 .prepare_cached(
                     "INSERT INTO tenant (id, name, issuer_name, allowed_nif, parent, plan, own_system, \
-                     status, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
-                     ON CONFLICT (id) DO NOTHING",
+                     representative_name, representative_nif, status, created_at) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING",
                 )?
                 .execute(params![
                     Col(&tenant.id),
@@ -35,6 +67,8 @@ impl Accounts for SqliteLedger {
                     Col(&tenant.parent),
                     tenant.plan,
                     tenant.own_system,
+                    Col(&party.map(|party| party.name.clone())),
+                    Col(&party.map(|party| party.nif)),
                     Col(&tenant.status),
                     Col(&tenant.created_at)
                 ])?;
@@ -46,25 +80,54 @@ impl Accounts for SqliteLedger {
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, LedgerError> {
         let id = id.clone();
         self.read(move |store| {
-            let mut query = store.prepare_cached(
-                "SELECT id, name, issuer_name, allowed_nif, parent, plan, own_system, status, created_at \
-                 FROM tenant WHERE id = ?1",
-            )?;
-            let tenant = query.query_row([Col(&id)], |row| {
-                let mut cells = Cells::of(row);
-                Ok(Tenant {
-                    id: cells.next()?,
-                    name: cells.next()?,
-                    issuer_name: cells.next()?,
-                    allowed_nif: cells.next()?,
-                    parent: cells.next()?,
-                    plan: cells.next()?,
-                    own_system: cells.next()?,
-                    status: cells.next()?,
-                    created_at: cells.next()?,
-                })
-            });
-            Ok(tenant.optional()?)
+            let mut query = store.prepare_cached(tenant_query!("WHERE id = ?1"))?;
+            Ok(query.query_row([Col(&id)], read_tenant).optional()?)
+        })
+        .await
+    }
+
+    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
+        let tenant = tenant.clone();
+        self.write(move |store| {
+            let party = tenant.representative.as_ref();
+            let updated = store
+                .prepare_cached(
+                    "UPDATE tenant SET name = ?2, issuer_name = ?3, allowed_nif = ?4, plan = ?5, \
+                     own_system = ?6, representative_name = ?7, representative_nif = ?8, status = ?9 \
+                     WHERE id = ?1",
+                )?
+                .execute(params![
+                    Col(&tenant.id),
+                    Col(&tenant.name),
+                    Col(&tenant.issuer_name),
+                    Col(&tenant.allowed_nif),
+                    tenant.plan,
+                    tenant.own_system,
+                    Col(&party.map(|party| party.name.clone())),
+                    Col(&party.map(|party| party.nif)),
+                    Col(&tenant.status)
+                ])?;
+            Ok(updated == 1)
+        })
+        .await
+    }
+
+    async fn tenants(
+        &self,
+        parent: Option<&TenantId>,
+        after: Option<&TenantId>,
+        limit: u32,
+    ) -> Result<Vec<Tenant>, LedgerError> {
+        let (parent, after) = (parent.cloned(), after.cloned());
+        self.read(move |store| {
+            let mut query = store.prepare_cached(match parent {
+                Some(_) => {
+                    tenant_query!("WHERE parent = ?1 AND id > ifnull(?2, '') ORDER BY id LIMIT ?3")
+                }
+                None => tenant_query!("WHERE ?1 IS NULL AND id > ifnull(?2, '') ORDER BY id LIMIT ?3"),
+            })?;
+            let rows = query.query_map(params![Col(&parent), Col(&after), limit], read_tenant)?;
+            Ok(rows.collect::<Result<_, _>>()?)
         })
         .await
     }
@@ -96,25 +159,44 @@ impl Accounts for SqliteLedger {
     async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
         let public = public.to_owned();
         self.read(move |store| {
+            let mut query = store.prepare_cached(key_query!("WHERE public = ?1"))?;
+            Ok(query.query_row([public], read_key).optional()?)
+        })
+        .await
+    }
+
+    async fn keys(
+        &self,
+        tenant: Option<&TenantId>,
+        after: Option<ApiKeyId>,
+        limit: u32,
+    ) -> Result<Vec<ApiKey>, LedgerError> {
+        let tenant = tenant.cloned();
+        self.read(move |store| {
+            let mut query = store.prepare_cached(match tenant {
+                Some(_) => key_query!("WHERE tenant = ?1 AND id > ifnull(?2, x'') ORDER BY id LIMIT ?3"),
+                None => key_query!("WHERE ?1 IS NULL AND id > ifnull(?2, x'') ORDER BY id LIMIT ?3"),
+            })?;
+            let rows = query.query_map(params![Col(&tenant), Col(&after), limit], read_key)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    async fn revoke_key(
+        &self,
+        tenant: Option<&TenantId>,
+        id: ApiKeyId,
+        at: Timestamp,
+    ) -> Result<Option<ApiKey>, LedgerError> {
+        let tenant = tenant.cloned();
+        self.write(move |store| {
             let mut query = store.prepare_cached(
-                "SELECT id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at \
-                 FROM api_key WHERE public = ?1",
+                "UPDATE api_key SET revoked_at = ifnull(revoked_at, ?3) \
+                 WHERE id = ?2 AND tenant = ifnull(?1, tenant) \
+                 RETURNING id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at",
             )?;
-            let key = query.query_row([public], |row| {
-                let mut cells = Cells::of(row);
-                Ok(ApiKey {
-                    id: cells.next()?,
-                    tenant: cells.next()?,
-                    name: cells.next()?,
-                    public: cells.next()?,
-                    hash: cells.next()?,
-                    scopes: cells.next::<Json<BTreeSet<String>>>()?.0,
-                    created_at: cells.next()?,
-                    expires_at: cells.next()?,
-                    revoked_at: cells.next()?,
-                })
-            });
-            Ok(key.optional()?)
+            Ok(query.query_row(params![Col(&tenant), Col(&id), Col(&at)], read_key).optional()?)
         })
         .await
     }
@@ -141,19 +223,8 @@ impl Accounts for SqliteLedger {
     async fn certificate(&self, tenant: &TenantId) -> Result<Option<SealedCertificate>, LedgerError> {
         let tenant = tenant.clone();
         self.read(move |store| {
-            let mut query = store.prepare_cached(
-                "SELECT tenant, sealed, not_after, uploaded_at FROM certificate WHERE tenant = ?1",
-            )?;
-            let certificate = query.query_row([Col(&tenant)], |row| {
-                let mut cells = Cells::of(row);
-                Ok(SealedCertificate {
-                    tenant: cells.next()?,
-                    sealed: cells.next()?,
-                    not_after: cells.next()?,
-                    uploaded_at: cells.next()?,
-                })
-            });
-            Ok(certificate.optional()?)
+            let mut query = store.prepare_cached(certificate_query!("WHERE tenant = ?1"))?;
+            Ok(query.query_row([Col(&tenant)], read_certificate).optional()?)
         })
         .await
     }
@@ -232,22 +303,169 @@ impl Accounts for SqliteLedger {
         .await
     }
 
+    async fn expiring_certificates(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<SealedCertificate>, LedgerError> {
+        self.read(move |store| {
+            let mut query = store.prepare_cached(certificate_query!(
+                "WHERE not_after < ?1 ORDER BY not_after, tenant LIMIT ?2"
+            ))?;
+            let rows = query.query_map(params![Col(&before), limit], read_certificate)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError> {
+        let webhook = webhook.clone();
+        self.write(move |store| webhook::put(store, &webhook)).await
+    }
+
+    async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError> {
+        let tenant = tenant.clone();
+        self.read(move |store| webhook::find(store, &tenant)).await
+    }
+
+    async fn delete_webhook(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
+        let tenant = tenant.clone();
+        self.write(move |store| webhook::delete(store, &tenant)).await
+    }
+
+    async fn put_delivery(&self, delivery: &Delivery) -> Result<(), LedgerError> {
+        let delivery = delivery.clone();
+        self.write(move |store| webhook::put_delivery(store, &delivery)).await
+    }
+
+    async fn take_delivery(
+        &self,
+        at: Timestamp,
+        except: &[TenantId],
+    ) -> Result<Option<Delivery>, LedgerError> {
+        let except = except.to_vec();
+        // Mostly nothing is owed, and to see that nothing need be written.
+        let owed = {
+            let except = except.clone();
+            self.read(move |store| webhook::owed(store, &except)).await?
+        };
+        match owed {
+            None => Ok(None),
+            Some(_) => self.write(move |store| webhook::take(store, at, &except)).await,
+        }
+    }
+
+    async fn finish_delivery(&self, id: DeliveryId, outcome: &DeliveryOutcome) -> Result<(), LedgerError> {
+        let outcome = outcome.clone();
+        self.write(move |store| webhook::finish(store, id, &outcome)).await
+    }
+
+    async fn deliveries(
+        &self,
+        tenant: &TenantId,
+        after: Option<DeliveryId>,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, LedgerError> {
+        let tenant = tenant.clone();
+        self.read(move |store| webhook::deliveries(store, &tenant, after, limit)).await
+    }
+
+    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
+        self.write(move |store| webhook::prune(store, before)).await
+    }
+
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {
         let entry = entry.clone();
         self.write(move |store| {
+            let last = store
+                .prepare_cached("SELECT hash FROM audit ORDER BY seq DESC LIMIT 1")?
+                .query_row([], |row| row.get::<_, [u8; 32]>(0))
+                .optional()?;
             store
                 .prepare_cached(
-                    "INSERT INTO audit (at, actor, action, subject, request) VALUES (?1, ?2, ?3, ?4, ?5)",
+                    "INSERT INTO audit (at, actor, action, subject, request, hash) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 )?
                 .execute(params![
                     Col(&entry.at),
                     entry.actor,
                     entry.action,
                     entry.subject,
-                    Col(&entry.request)
+                    Col(&entry.request),
+                    entry.hash_behind(&last.unwrap_or_default())
                 ])?;
             Ok(())
         })
         .await
     }
+
+    async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
+        self.read(move |store| {
+            let mut query = store.prepare_cached(
+                "SELECT seq, at, actor, action, subject, request, hash FROM audit \
+                 WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2",
+            )?;
+            let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
+            let rows = query.query_map(params![before, limit], |row| {
+                let mut cells = Cells::of(row);
+                Ok(AuditLine {
+                    position: cells.next()?,
+                    entry: AuditEntry {
+                        at: cells.next()?,
+                        actor: cells.next()?,
+                        action: cells.next()?,
+                        subject: cells.next()?,
+                        request: cells.next()?,
+                    },
+                    hash: cells.next()?,
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+}
+
+fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
+    let mut cells = Cells::of(row);
+    Ok(Tenant {
+        id: cells.next()?,
+        name: cells.next()?,
+        issuer_name: cells.next()?,
+        allowed_nif: cells.next()?,
+        parent: cells.next()?,
+        plan: cells.next()?,
+        own_system: cells.next()?,
+        representative: match (cells.next()?, cells.next()?) {
+            (Some(name), Some(nif)) => Some(SpanishParty { name, nif }),
+            _ => None,
+        },
+        status: cells.next()?,
+        created_at: cells.next()?,
+    })
+}
+
+fn read_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+    let mut cells = Cells::of(row);
+    Ok(ApiKey {
+        id: cells.next()?,
+        tenant: cells.next()?,
+        name: cells.next()?,
+        public: cells.next()?,
+        hash: cells.next()?,
+        scopes: cells.next::<Json<BTreeSet<String>>>()?.0,
+        created_at: cells.next()?,
+        expires_at: cells.next()?,
+        revoked_at: cells.next()?,
+    })
+}
+
+fn read_certificate(row: &Row<'_>) -> rusqlite::Result<SealedCertificate> {
+    let mut cells = Cells::of(row);
+    Ok(SealedCertificate {
+        tenant: cells.next()?,
+        sealed: cells.next()?,
+        not_after: cells.next()?,
+        uploaded_at: cells.next()?,
+    })
 }

@@ -16,8 +16,8 @@ use crate::{
     ledger::{ApiKeyId, AttemptOutcome, HoldReason, SlotKind, TenantStatus, schedule::Turn},
     record::{RecordKind, SystemId},
     types::{
-        Amount, BatchId, ChainId, Date, GenerationTime, Huella, InvoiceNumber, JobId, MessageId, Nif,
-        RecordId, RequestId, TenantId, Text,
+        Amount, BatchId, ChainId, Date, DeliveryId, GenerationTime, Huella, InvoiceNumber, JobId, MessageId,
+        Nif, RecordId, RequestId, TenantId, Text,
     },
 };
 
@@ -178,7 +178,7 @@ macro_rules! identifiers {
         }
     )*};
 }
-identifiers!(ApiKeyId BatchId ChainId JobId MessageId RecordId RequestId);
+identifiers!(ApiKeyId BatchId ChainId DeliveryId JobId MessageId RecordId RequestId);
 
 macro_rules! keywords {
     ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })*) => {$(

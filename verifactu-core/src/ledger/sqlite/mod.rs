@@ -18,6 +18,7 @@ mod row;
 mod schema;
 mod settle;
 mod usage;
+mod webhook;
 mod work;
 mod writer;
 

@@ -16,7 +16,7 @@ use crate::{
 use super::{
     column::{Cells, Col, Json},
     error::StoreError,
-    row,
+    row, webhook,
 };
 
 pub(super) fn open_message(
@@ -176,6 +176,9 @@ fn update_jobs(
         let (seq, _, before) = known.ok_or(StoreError::Contradiction("the chain has no such job"))?;
         set_progress(store, seq, &update.progress)?;
         pending += change(&before, &update.progress);
+        if update.progress.state.is_final() && !before.state.is_final() {
+            webhook::owe(store, chain, update.job, at)?;
+        }
         store
             .prepare_cached(
                 "UPDATE job SET updated_at = ?2, answer_line = ifnull(?3, answer_line) WHERE seq = ?1",

@@ -179,9 +179,12 @@ CREATE TABLE tenant (
   parent TEXT,
   plan TEXT,
   own_system INTEGER NOT NULL,
+  representative_name TEXT,
+  representative_nif TEXT,
   status TEXT NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX tenant_parent ON tenant (parent, id) WHERE parent IS NOT NULL;
 
 CREATE TABLE api_key (
   id BLOB PRIMARY KEY,
@@ -194,6 +197,7 @@ CREATE TABLE api_key (
   expires_at INTEGER,
   revoked_at INTEGER
 ) STRICT;
+CREATE INDEX api_key_of ON api_key (tenant, id);
 
 CREATE TABLE certificate (
   tenant TEXT PRIMARY KEY,
@@ -201,6 +205,31 @@ CREATE TABLE certificate (
   not_after INTEGER NOT NULL,
   uploaded_at INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX certificate_end ON certificate (not_after);
+
+CREATE TABLE webhook (
+  tenant TEXT PRIMARY KEY,
+  url TEXT NOT NULL,
+  secret BLOB NOT NULL,
+  enabled INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+
+-- What is owed to webhooks: noted with the step that makes a job final, marked before the attempt.
+CREATE TABLE delivery (
+  seq INTEGER PRIMARY KEY,
+  id BLOB NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  job BLOB,
+  created_at INTEGER NOT NULL,
+  attempted_at INTEGER,
+  duration_ms INTEGER,
+  status INTEGER,
+  error TEXT
+) STRICT;
+CREATE INDEX delivery_owed ON delivery (seq) WHERE attempted_at IS NULL;
+CREATE INDEX delivery_of ON delivery (tenant, seq);
+CREATE INDEX delivery_age ON delivery (created_at);
 
 CREATE TABLE batch (
   id BLOB PRIMARY KEY,
@@ -216,7 +245,8 @@ CREATE TABLE audit (
   actor TEXT NOT NULL,
   action TEXT NOT NULL,
   subject TEXT NOT NULL,
-  request BLOB
+  request BLOB,
+  hash BLOB NOT NULL
 ) STRICT;
 CREATE TRIGGER audit_unchanged BEFORE UPDATE ON audit
   BEGIN SELECT RAISE (ABORT, 'the audit log never changes'); END;

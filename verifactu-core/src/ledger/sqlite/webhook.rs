@@ -1,0 +1,159 @@
+//! Webhooks and what is owed to them.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::{
+    ledger::{Delivery, DeliveryOutcome, Webhook},
+    types::{DeliveryId, JobId, TenantId},
+};
+
+use super::{
+    column::{Cells, Col, Json},
+    error::StoreError,
+};
+
+macro_rules! delivery_columns {
+    () => {
+        "id, tenant, job, created_at, attempted_at, duration_ms, status, error"
+    };
+}
+
+pub(super) fn put(store: &Connection, webhook: &Webhook) -> Result<(), StoreError> {
+    store
+        .prepare_cached(
+            "INSERT OR REPLACE INTO webhook (tenant, url, secret, enabled, updated_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            Col(&webhook.tenant),
+            webhook.url,
+            webhook.secret,
+            webhook.enabled,
+            Col(&webhook.updated_at)
+        ])?;
+    Ok(())
+}
+
+pub(super) fn find(store: &Connection, tenant: &TenantId) -> Result<Option<Webhook>, StoreError> {
+    let mut query = store
+        .prepare_cached("SELECT tenant, url, secret, enabled, updated_at FROM webhook WHERE tenant = ?1")?;
+    let found = query.query_row([Col(tenant)], |row| {
+        let mut cells = Cells::of(row);
+        Ok(Webhook {
+            tenant: cells.next()?,
+            url: cells.next()?,
+            secret: cells.next()?,
+            enabled: cells.next()?,
+            updated_at: cells.next()?,
+        })
+    });
+    Ok(found.optional()?)
+}
+
+pub(super) fn delete(store: &Connection, tenant: &TenantId) -> Result<bool, StoreError> {
+    Ok(store.prepare_cached("DELETE FROM webhook WHERE tenant = ?1")?.execute([Col(tenant)])? == 1)
+}
+
+/// Notes that a job of a chain has become final, for the account's webhook if it has one.
+pub(super) fn owe(store: &Connection, chain: i64, job: JobId, at: Timestamp) -> Result<(), StoreError> {
+    store
+        .prepare_cached(
+            "INSERT INTO delivery (id, tenant, job, created_at) SELECT ?2, w.tenant, ?2, ?3 \
+             FROM chain c JOIN webhook w ON w.tenant = c.tenant WHERE c.seq = ?1 AND w.enabled",
+        )?
+        .execute(params![chain, Col(&job), Col(&at)])?;
+    Ok(())
+}
+
+pub(super) fn put_delivery(store: &Connection, delivery: &Delivery) -> Result<(), StoreError> {
+    let outcome = delivery.outcome.as_ref();
+    store
+        .prepare_cached(concat!(
+            "INSERT INTO delivery (",
+            delivery_columns!(),
+            ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+        ))?
+        .execute(params![
+            Col(&delivery.id),
+            Col(&delivery.tenant),
+            Col(&delivery.job),
+            Col(&delivery.created_at),
+            Col(&delivery.attempted_at),
+            Col(&outcome.map(|outcome| outcome.duration_ms)),
+            outcome.and_then(|outcome| outcome.status),
+            outcome.and_then(|outcome| outcome.error.as_deref())
+        ])?;
+    Ok(())
+}
+
+/// The number of the delivery that is next.
+pub(super) fn owed(store: &Connection, except: &[TenantId]) -> Result<Option<i64>, StoreError> {
+    let mut query = store.prepare_cached(
+        "SELECT seq FROM delivery WHERE attempted_at IS NULL \
+         AND tenant NOT IN (SELECT value FROM json_each(?1)) ORDER BY seq LIMIT 1",
+    )?;
+    Ok(query.query_row([Col(&Json(except.to_vec()))], |row| row.get(0)).optional()?)
+}
+
+pub(super) fn take(
+    store: &Connection,
+    at: Timestamp,
+    except: &[TenantId],
+) -> Result<Option<Delivery>, StoreError> {
+    let Some(seq) = owed(store, except)? else { return Ok(None) };
+    let mut query = store.prepare_cached(concat!(
+        "UPDATE delivery SET attempted_at = ?2 WHERE seq = ?1 RETURNING ",
+        delivery_columns!()
+    ))?;
+    Ok(Some(query.query_row(params![seq, Col(&at)], read)?))
+}
+
+pub(super) fn finish(
+    store: &Connection,
+    id: DeliveryId,
+    outcome: &DeliveryOutcome,
+) -> Result<(), StoreError> {
+    store
+        .prepare_cached("UPDATE delivery SET duration_ms = ?2, status = ?3, error = ?4 WHERE id = ?1")?
+        .execute(params![Col(&id), Col(&outcome.duration_ms), outcome.status, outcome.error])?;
+    Ok(())
+}
+
+pub(super) fn deliveries(
+    store: &Connection,
+    tenant: &TenantId,
+    after: Option<DeliveryId>,
+    limit: u32,
+) -> Result<Vec<Delivery>, StoreError> {
+    let mut query = store.prepare_cached(concat!(
+        "SELECT ",
+        delivery_columns!(),
+        " FROM delivery WHERE tenant = ?1 \
+         AND (?2 IS NULL OR seq < (SELECT seq FROM delivery WHERE id = ?2 AND tenant = ?1)) \
+         ORDER BY seq DESC LIMIT ?3"
+    ))?;
+    let rows = query.query_map(params![Col(tenant), Col(&after), limit], read)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn prune(store: &Connection, before: Timestamp) -> Result<u64, StoreError> {
+    let mut query =
+        store.prepare_cached("DELETE FROM delivery WHERE created_at < ?1 AND attempted_at IS NOT NULL")?;
+    Ok(query.execute([Col(&before)])? as u64)
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Delivery> {
+    let mut cells = Cells::of(row);
+    Ok(Delivery {
+        id: cells.next()?,
+        tenant: cells.next()?,
+        job: cells.next()?,
+        created_at: cells.next()?,
+        attempted_at: cells.next()?,
+        outcome: {
+            let (duration, status, error) = (cells.next::<Option<u64>>()?, cells.next()?, cells.next()?);
+            duration.map(|duration_ms| DeliveryOutcome { duration_ms, status, error })
+        },
+    })
+}

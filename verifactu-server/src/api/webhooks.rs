@@ -1,0 +1,140 @@
+//! The operator's routes for webhooks: where an account's events go, a trial, and the log of attempts.
+
+use std::sync::Arc;
+
+use verifactu_core::{
+    api::{WebhookDeliveries, WebhookDelivery, WebhookInfo, WebhookTrial},
+    certificate::Purpose,
+    ledger::{Delivery, Tenant, Webhook},
+    types::{DeliveryId, Secret, TenantId},
+};
+
+use super::{
+    Service,
+    call::{Call, Members},
+    error::{Fault, Success},
+    query::Parameters,
+    reply::Reply,
+    tenants::OPERATOR,
+};
+
+/// Most bytes of a secret.
+const MAX_SECRET: usize = 512;
+
+/// Sets what the request names and keeps the rest; a `url` of null removes all.
+pub(super) async fn configure(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let tenant = tenant(&service, &call).await?.id;
+    let body = call.json()?;
+    let mut members = Members::of(&body)?;
+    let url = members.nullable("url", |text| service.webhooks.targets.read(text));
+    let secret = members.optional("secret", |text| {
+        let fits = (1..=MAX_SECRET).contains(&text.len()) && !text.chars().any(char::is_control);
+        if fits { Ok(Secret::new(text.to_owned())) } else { Err("must have 1 to 512 characters") }
+    });
+    let enabled = members.switch("enabled");
+    let known = service.accounts.webhook(&tenant).await?;
+    if url == Some(None) {
+        members.finish()?;
+        service.accounts.delete_webhook(&tenant).await?;
+        service.audit(OPERATOR, "webhook.remove", tenant.to_string(), call.request).await?;
+        return Reply::json(Success::Ok, call.request, info(None));
+    }
+    let url =
+        url.flatten().map(|url| url.to_string()).or_else(|| known.as_ref().map(|known| known.url.clone()));
+    if url.is_none() {
+        members.missing("url");
+    }
+    if secret.is_none() && known.is_none() {
+        members.missing("secret");
+    }
+    members.finish()?;
+    let sealed = match (&secret, &known) {
+        (Some(secret), _) => {
+            let sealed = service.keys.vault.seal(&tenant, Purpose::WebhookSecret, secret.expose().as_bytes());
+            sealed.map_err(|error| Fault::Internal(error.into()))?
+        }
+        (None, known) => known.as_ref().map(|known| known.secret.clone()).unwrap_or_default(),
+    };
+    let webhook = Webhook {
+        tenant,
+        url: url.unwrap_or_default(),
+        secret: sealed,
+        enabled: enabled.unwrap_or_else(|| known.is_none_or(|known| known.enabled)),
+        updated_at: service.clock.now(),
+    };
+    service.accounts.put_webhook(&webhook).await?;
+    service.audit(OPERATOR, "webhook.set", webhook.tenant.to_string(), call.request).await?;
+    Reply::json(Success::Ok, call.request, info(Some(&webhook)))
+}
+
+pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let tenant = tenant(&service, &call).await?.id;
+    let webhook = service.accounts.webhook(&tenant).await?;
+    service.audit(OPERATOR, "webhook.read", tenant.to_string(), call.request).await?;
+    Reply::json(Success::Ok, call.request, info(webhook.as_ref()))
+}
+
+/// Sends one event to try the address, also if it is not enabled, and tells what became of it.
+pub(super) async fn ping(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let tenant = tenant(&service, &call).await?.id;
+    if service.accounts.webhook(&tenant).await?.is_none() {
+        return Err(Fault::NotFound("webhook"));
+    }
+    service.audit(OPERATOR, "webhook.ping", tenant.to_string(), call.request).await?;
+    let now = service.clock.now();
+    let mut delivery = Delivery {
+        id: DeliveryId(service.ids.next()),
+        tenant,
+        job: None,
+        created_at: now,
+        attempted_at: Some(now),
+        outcome: None,
+    };
+    service.accounts.put_delivery(&delivery).await?;
+    delivery.outcome = Some(service.webhooks.attempt(&delivery).await);
+    Reply::json(Success::Ok, call.request, WebhookTrial { delivery: shown(delivery) })
+}
+
+pub(super) async fn deliveries(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
+    let tenant = tenant(&service, &call).await?.id;
+    let mut parameters = Parameters::of(&call);
+    let limit = parameters.limit();
+    let after = parameters.read("cursor", DeliveryId::parse);
+    parameters.finish()?;
+    let mut rows = service.accounts.deliveries(&tenant, after, limit + 1).await?;
+    service.audit(OPERATOR, "webhook.deliveries", tenant.to_string(), call.request).await?;
+    let more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    let next_cursor = rows.last().filter(|_| more).map(|last| last.id);
+    let deliveries = rows.into_iter().map(shown).collect();
+    Reply::json(Success::Ok, call.request, WebhookDeliveries { deliveries, next_cursor })
+}
+
+/// The account that the path names first.
+pub(super) async fn tenant(service: &Service, call: &Call) -> Result<Tenant, Fault> {
+    const ABSENT: Fault = Fault::NotFound("account");
+    let id = TenantId::parse(call.variable()).map_err(|_| ABSENT)?;
+    service.accounts.tenant(&id).await?.ok_or(ABSENT)
+}
+
+fn info(webhook: Option<&Webhook>) -> WebhookInfo {
+    WebhookInfo {
+        url: webhook.map(|webhook| webhook.url.clone()),
+        has_secret: webhook.is_some(),
+        enabled: webhook.is_some_and(|webhook| webhook.enabled),
+    }
+}
+
+fn shown(delivery: Delivery) -> WebhookDelivery {
+    let outcome = delivery.outcome.as_ref();
+    WebhookDelivery {
+        id: delivery.id,
+        job_id: delivery.job,
+        created_at: delivery.created_at.into(),
+        attempted_at: delivery.attempted_at.map(Into::into),
+        delivered: outcome.map(|outcome| outcome.error.is_none()),
+        status: outcome.and_then(|outcome| outcome.status),
+        duration_ms: outcome.map(|outcome| outcome.duration_ms),
+        error: outcome.and_then(|outcome| outcome.error.clone()),
+    }
+}
