@@ -9,7 +9,6 @@ mod outcomes;
 mod pace;
 mod paths;
 mod place;
-mod review;
 mod shared;
 mod table;
 mod wire;

@@ -31,8 +31,6 @@ fn recipients_and_third_parties() {
             ),
             &["1156 destinatarios[0].idOtro.idType", "1190 destinatarios"],
         ),
-        // A recipient may be the issuer itself.
-        (with(full(), json!({"destinatarios": [{"nombre": "X", "nif": "B12345674"}]})), &[]),
         (foreign(json!({"idType": "02", "id": "FR12345678901"})), &[]),
         (foreign(json!({"idType": "02", "codigoPais": "FR", "id": "FR12345678901"})), &[]),
         (
@@ -85,6 +83,36 @@ fn recipients_and_third_parties() {
         (by(json!({"idType": "07", "codigoPais": "ES", "id": "12345678Z"})), &["1211 tercero.idOtro.idType"]),
         (by(json!({"idType": "03", "codigoPais": "ES", "id": "ABC"})), &[]),
         (by(json!({"idType": "05", "codigoPais": "ES", "id": "ABC"})), &["1232 tercero.idOtro.idType"]),
+    ]);
+}
+
+#[test]
+fn producers_of_systems() {
+    let by =
+        |id: Value| with(full(), json!({"sistemaInformatico": {"nombreRazon": "Productor", "idOtro": id}}));
+    check(vec![
+        (with(full(), json!({"sistemaInformatico": {"nombreRazon": "X", "nif": "A58818501"}})), &[]),
+        (by(json!({"idType": "02", "id": "FR12345678901"})), &[]),
+        (by(json!({"idType": "02", "id": "12345678901"})), &["1103 sistemaInformatico.idOtro.id"]),
+        (by(json!({"idType": "04", "id": "ABC"})), &["1111 sistemaInformatico.idOtro.codigoPais"]),
+        (by(json!({"idType": "04", "codigoPais": "US", "id": "ABC"})), &[]),
+        (by(json!({"idType": "03", "codigoPais": "ES", "id": "ABC"})), &[]),
+        (
+            by(json!({"idType": "04", "codigoPais": "ES", "id": "ABC"})),
+            &["1232 sistemaInformatico.idOtro.idType"],
+        ),
+        (
+            by(json!({"idType": "07", "codigoPais": "ES", "id": "12345678Z"})),
+            &["1221 sistemaInformatico.idOtro.idType"],
+        ),
+        (
+            with(
+                full(),
+                json!({"sistemaInformatico": {"nombreRazon": "X", "nif": "A58818501",
+                    "idSistemaInformatico": "a1"}}),
+            ),
+            &["1177 sistemaInformatico.idSistemaInformatico"],
+        ),
     ]);
 }
 
@@ -142,6 +170,8 @@ fn cancellations() {
         (by(json!("D"), unknown), &[]),
         (by(json!("D"), passport), &[]),
         (by(json!("D"), other), &["1230 generador.idOtro.idType"]),
+        // A cancellation has no day of operation by which a British prefix would be refused.
+        (by(json!("D"), json!({"idType": "02", "id": "GB123456789"})), &[]),
         (with(cancellation(), json!({"sinRegistroPrevio": "X"})), &["1276 sinRegistroPrevio"]),
         (with(cancellation(), json!({"rechazoPrevio": "X"})), &["1275 rechazoPrevio"]),
         (with(cancellation(), json!({"numSerie": "A=1"})), &["1287 numSerie"]),

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use verifactu_core::authority::codes::{self, Level, Retry};
+use verifactu_core::authority::codes::{self, Advice, Level, Retry};
 
 use super::official;
 
@@ -62,4 +62,26 @@ fn the_table_is_the_published_one() {
     let table: BTreeMap<_, _> =
         codes::all().map(|row| (row.code, (row.level, row.text.to_owned()))).collect();
     assert_eq!(table, published);
+}
+
+#[test]
+fn the_advice_says_what_may_follow() {
+    let with = |advice| -> Vec<i64> {
+        codes::all().filter(|row| row.advice() == advice).map(|row| row.code).collect()
+    };
+    assert_eq!(with(Advice::None), [2004, 2009]);
+    assert_eq!(with(Advice::CorrectAfterwards), [2000, 2001, 2002, 2003, 2005, 2006, 2007, 2008]);
+    assert_eq!(with(Advice::LookUp), [3000, 3001]);
+    assert_eq!(with(Advice::StateHistory), [3002]);
+    assert_eq!(with(Advice::Authorize), [4112]);
+    for row in codes::all() {
+        let advice = row.advice();
+        assert!(!advice.text_en().is_empty() && !advice.text_es().is_empty());
+        if row.retry == Retry::Unchanged {
+            assert_eq!(advice, Advice::Wait, "{}", row.code);
+        }
+        if matches!(advice, Advice::None | Advice::CorrectAfterwards) {
+            assert_eq!(row.level, Level::Admitted, "{}", row.code);
+        }
+    }
 }

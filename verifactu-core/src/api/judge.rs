@@ -11,13 +11,14 @@ pub(super) struct Judgement {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// What the authority admits, and what the operator has demoted, is a warning; the rest is an error.
+/// What the authority admits, what is doubtful, and what the operator has demoted, is a warning; the rest is
+/// an error.
 pub(super) fn judge(findings: impl IntoIterator<Item = Finding>, demoted: &[String]) -> Judgement {
     let mut judgement = Judgement::default();
     for Finding { rule, path, message } in findings {
         let field = rest_path(&path);
         let is_demoted = rule.is_demotable() && demoted.iter().any(|id| id == rule.id);
-        if rule.level == Level::Admitted || is_demoted {
+        if matches!(rule.level, Level::Admitted | Level::Doubtful) || is_demoted {
             let code = rule.code.map_or_else(|| rule.id.to_owned(), |code| code.to_string());
             judgement.warnings.push(Warning { code, field: Some(field), message });
         } else {

@@ -46,7 +46,7 @@ pub struct SendRequest {
     pub stamp: Option<Stamp>,
     /// The sender's own computer system.
     pub system: Option<SystemClaim>,
-    /// What the authority would accept with errors, and what the operator has demoted.
+    /// What the authority would accept with errors, what is doubtful, and what the operator has demoted.
     pub warnings: Vec<Warning>,
 }
 

@@ -144,6 +144,37 @@ pub(super) static RULES: &[Rule] = &[
         "a recipient with an EU VAT number (02) goes with F1, F3 and R1 to R4 only",
         Check::Invoice(eu_recipient_out_of_place),
     ),
+    // These three are in the code list only; the rules dropped the last of them in March 2025.
+    Rule {
+        level: Level::Doubtful,
+        ..record(
+            "1191",
+            "code list, 1191",
+            "En R3, según la lista de códigos, el destinatario se identifica con NIF o como no censado (07).",
+            "with R3, by the code list, a recipient is identified by NIF or as not in the census (07)",
+            Check::Invoice(recipient_of_bad_debt),
+        )
+    },
+    Rule {
+        level: Level::Doubtful,
+        ..record(
+            "1192",
+            "code list, 1192",
+            "En R2, según la lista de códigos, el destinatario se identifica con NIF, NIF-IVA (02) o 07.",
+            "with R2, by the code list, a recipient is identified by NIF, EU VAT number (02) or 07",
+            Check::Invoice(recipient_of_insolvency),
+        )
+    },
+    Rule {
+        level: Level::Doubtful,
+        ..record(
+            "1193",
+            "code list, 1193",
+            "El destinatario es el propio emisor, lo que solo cabe en un autoconsumo.",
+            "the recipient is the issuer itself, which only self-supplies admit",
+            Check::Invoice(recipient_is_issuer),
+        )
+    },
     Rule {
         code: Some(4102),
         level: Level::Submission,
@@ -269,8 +300,7 @@ fn issuing_recipient_missing(invoice: &Invoice, _: &Context, report: &mut Report
 }
 
 fn third_party_is_issuer(invoice: &Invoice, _: &Context, report: &mut Report<'_>) {
-    let is_issuer = |identification: &Identification| matches!(identification, Identification::Nif(nif) if *nif == invoice.id.issuer);
-    if invoice.third_party.as_ref().is_some_and(|party| is_issuer(&party.identification)) {
+    if invoice.third_party.as_ref().is_some_and(|party| is_issuer(invoice, &party.identification)) {
         report.inside(&[Step::Field(Field::ThirdParty), Step::Field(Field::Nif)]);
     }
 }
@@ -291,9 +321,30 @@ fn eu_recipient_out_of_place(invoice: &Invoice, _: &Context, report: &mut Report
     if is_full(invoice) {
         return;
     }
+    foreign_recipients(invoice, |kind| kind == ForeignIdType::EuVat, report);
+}
+
+fn recipient_of_bad_debt(invoice: &Invoice, _: &Context, report: &mut Report<'_>) {
+    if invoice.invoice_type == InvoiceType::R3 {
+        foreign_recipients(invoice, |kind| kind != ForeignIdType::NotInCensus, report);
+    }
+}
+
+fn recipient_of_insolvency(invoice: &Invoice, _: &Context, report: &mut Report<'_>) {
+    let named = |kind| matches!(kind, ForeignIdType::NotInCensus | ForeignIdType::EuVat);
+    if invoice.invoice_type == InvoiceType::R2 {
+        foreign_recipients(invoice, |kind| !named(kind), report);
+    }
+}
+
+/// Reports the recipients whose foreign identification is of a kind that is out of place.
+fn foreign_recipients(
+    invoice: &Invoice,
+    out_of_place: impl Fn(ForeignIdType) -> bool,
+    report: &mut Report<'_>,
+) {
     for (index, recipient) in invoice.recipients.iter().enumerate() {
-        if matches!(&recipient.identification, Identification::Foreign(id) if id.kind == ForeignIdType::EuVat)
-        {
+        if matches!(&recipient.identification, Identification::Foreign(id) if out_of_place(id.kind)) {
             report.inside(&[
                 Step::Field(Field::Recipients),
                 Step::Index(index),
@@ -302,6 +353,18 @@ fn eu_recipient_out_of_place(invoice: &Invoice, _: &Context, report: &mut Report
             ]);
         }
     }
+}
+
+fn recipient_is_issuer(invoice: &Invoice, _: &Context, report: &mut Report<'_>) {
+    for (index, recipient) in invoice.recipients.iter().enumerate() {
+        if is_issuer(invoice, &recipient.identification) {
+            report.inside(&[Step::Field(Field::Recipients), Step::Index(index), Step::Field(Field::Nif)]);
+        }
+    }
+}
+
+fn is_issuer(invoice: &Invoice, identification: &Identification) -> bool {
+    matches!(identification, Identification::Nif(nif) if *nif == invoice.id.issuer)
 }
 
 fn line_count(invoice: &Invoice, _: &Context, report: &mut Report<'_>) {

@@ -4,7 +4,7 @@ use jiff::civil::{self, date};
 
 use crate::record::{Invoice, Regime};
 
-use super::{Check, Context, Field, Report, Rule, lines::is_vat_or_igic, rule::record};
+use super::{Check, Context, Field, Level, Report, Rule, lines::is_vat_or_igic, rule::record};
 
 /// The day on which the Orden that founds the records was published.
 const FIRST_ISSUE: civil::Date = date(2024, 10, 28);
@@ -23,6 +23,13 @@ pub(super) static RULES: &[Rule] = &[
         "La fecha de expedición es anterior al 28 de octubre de 2024.",
         "the date of issue is before 28 October 2024",
         Check::Invoice(issued_too_early),
+    ),
+    record(
+        "1133",
+        "Val 3.1.3.1",
+        "La fecha de expedición tiene más de veinte años.",
+        "the date of issue is more than twenty years ago",
+        Check::Invoice(issued_too_long_ago),
     ),
     record(
         "1146",
@@ -52,7 +59,21 @@ pub(super) static RULES: &[Rule] = &[
         "the date of operation is later than the end of next year",
         Check::Invoice(operation_too_far),
     ),
+    Rule {
+        code: Some(1125),
+        level: Level::Doubtful,
+        ..record(
+            "operation_far",
+            "Val 3.1.3.7",
+            "La operación está a más de un año de hoy: puede que no se admita.",
+            "the operation is more than a year ahead: it may not be accepted",
+            Check::Invoice(operation_far),
+        )
+    },
 ];
+
+/// How long invoices and operations may lie back, in years.
+const LONGEST: i16 = 20;
 
 fn issued_in_future(invoice: &Invoice, context: &Context, report: &mut Report<'_>) {
     if invoice.id.date > context.today {
@@ -67,6 +88,16 @@ fn issued_too_early(invoice: &Invoice, _: &Context, report: &mut Report<'_>) {
     if invoice.id.date.civil() < FIRST_ISSUE {
         report.at(Field::Date);
     }
+}
+
+fn issued_too_long_ago(invoice: &Invoice, context: &Context, report: &mut Report<'_>) {
+    if invoice.id.date.civil() < years_from(context, -LONGEST) {
+        report.at(Field::Date);
+    }
+}
+
+fn years_from(context: &Context, years: i16) -> civil::Date {
+    context.today.civil().saturating_add(jiff::Span::new().years(years))
 }
 
 /// Operations may lie ahead of the invoice where a line's tax is pending (regimes 14 and 15). With
@@ -91,8 +122,7 @@ fn operation_in_future(invoice: &Invoice, context: &Context, report: &mut Report
 }
 
 fn operation_too_old(invoice: &Invoice, context: &Context, report: &mut Report<'_>) {
-    let oldest = context.today.civil().saturating_sub(jiff::Span::new().years(20));
-    if invoice.operation_date.is_some_and(|day| day.civil() < oldest) {
+    if invoice.operation_date.is_some_and(|day| day.civil() < years_from(context, -LONGEST)) {
         report.at(Field::OperationDate);
     }
 }
@@ -101,6 +131,15 @@ fn operation_too_old(invoice: &Invoice, context: &Context, report: &mut Report<'
 fn operation_too_far(invoice: &Invoice, context: &Context, report: &mut Report<'_>) {
     let next_year = context.today.civil().year().saturating_add(1);
     if invoice.operation_date.is_some_and(|day| day.civil().year() > next_year) {
+        report.at(Field::OperationDate);
+    }
+}
+
+/// The other reading of the same text, where the general one is not broken already.
+fn operation_far(invoice: &Invoice, context: &Context, report: &mut Report<'_>) {
+    let next_year = context.today.civil().year().saturating_add(1);
+    let far = |day: civil::Date| day > years_from(context, 1) && day.year() <= next_year;
+    if invoice.operation_date.is_some_and(|day| far(day.civil())) {
         report.at(Field::OperationDate);
     }
 }

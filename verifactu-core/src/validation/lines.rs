@@ -285,7 +285,7 @@ fn product_at_cost(invoice: &Invoice, line: &BreakdownLine, report: &mut Report<
 }
 
 /// Rectifications by differences, and those for insolvency and bad debt, need not add up line by line.
-fn is_checked(invoice: &Invoice, line: &BreakdownLine) -> bool {
+pub(super) fn is_checked(invoice: &Invoice, line: &BreakdownLine) -> bool {
     line.qualification == Some(Qualification::S1)
         && invoice.rectification != Some(RectificationMode::Differences)
         && !matches!(invoice.invoice_type, InvoiceType::R2 | InvoiceType::R3)
@@ -301,10 +301,15 @@ fn signs_agree(invoice: &Invoice, line: &BreakdownLine, base: Amount, report: &m
 
 fn product_agrees(invoice: &Invoice, line: &BreakdownLine, base: Amount, report: &mut Report<'_>) {
     let (Some(rate), Some(tax)) = (line.rate, line.tax_amount) else { return };
-    // In hundredths of a percent of a cent, so that nothing is rounded.
-    let exact = i128::from(base.cents()) * i128::from(rate.hundredths());
-    let difference = i128::from(tax.cents()) * 10_000 - exact;
-    if is_checked(invoice, line) && difference.abs() > i128::from(MARGIN) * 10_000 {
+    if is_checked(invoice, line) && !is_product(tax, rate, base) {
         report.because(Field::TaxAmount, format!("{tax} is more than 10.00 away from {rate} % of {base}"));
     }
+}
+
+/// Whether an amount is a rate times a base, within the margin.
+pub(super) fn is_product(amount: Amount, rate: Rate, base: Amount) -> bool {
+    // In hundredths of a percent of a cent, so that nothing is rounded.
+    let exact = i128::from(base.cents()) * i128::from(rate.hundredths());
+    let difference = i128::from(amount.cents()) * 10_000 - exact;
+    difference.abs() <= i128::from(MARGIN) * 10_000
 }

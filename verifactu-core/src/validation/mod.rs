@@ -6,13 +6,17 @@
 //! function that finds where a statement breaks it. [`validate`] returns every finding, not the first.
 //!
 //! A wrong rejection stops a business, so a rule whose condition the authority's documents leave
-//! open takes its lenient reading. What needs the census, a register or the authority's own records
-//! is not here. Source: "Validaciones y errores" (Val) 1.2.2 and the code list of 2026-07-30.
+//! open takes its lenient reading, and where its publications contradict each other the finding is
+//! no more than a doubt. Rules that [need the ledger](Needs::Ledger) are listed, and kept where records
+//! are sealed. What needs the census, a register or the authority's own records is not here:
+//! [`coverage`] says for every published code who looks after it. Source: "Validaciones y errores" (Val)
+//! 1.2.2 and the code list of 2026-07-30.
 //!
 //! To add a rule, write its function beside its like and one row at the top of the same file.
 
 mod blocks;
 mod cancellation;
+pub mod coverage;
 mod dates;
 mod lexical;
 mod lines;
@@ -21,17 +25,18 @@ mod path;
 mod rates;
 mod regimes;
 mod rule;
+mod sealing;
 mod totals;
 mod vat_number;
 
 pub use lexical::{lexical_code, number_code};
 pub use path::{Field, Path, Step};
-pub use rule::{Level, Rule};
+pub use rule::{Level, Needs, Rule};
 
 use rule::Check;
 
 use crate::{
-    record::{BreakdownLine, Party, Statement},
+    record::{BreakdownLine, GeneratedBy, Party, Statement},
     types::Date,
 };
 
@@ -60,7 +65,7 @@ enum Role {
     Recipient(Date),
     /// With the day of the operation.
     ThirdParty(Date),
-    Generator(Option<crate::record::GeneratedBy>),
+    Generator(Option<GeneratedBy>),
     Producer,
 }
 
@@ -92,7 +97,7 @@ impl Report<'_> {
     }
 }
 
-/// Every rule that can be checked before a record is sent, in the order of the findings.
+/// Every rule, in the order of the findings.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     [
         lines::RULES,
@@ -103,6 +108,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         parties::RULES,
         cancellation::RULES,
         totals::RULES,
+        sealing::RULES,
     ]
     .into_iter()
     .flatten()
@@ -150,7 +156,8 @@ pub fn validate(statement: &Statement, context: &Context) -> Vec<Finding> {
                 run(Path::default(), &mut |report| check(cancellation, report));
             }
             (Check::Invoice(_) | Check::Line(_) | Check::LineOf(_), Statement::Cancellation(_))
-            | (Check::Cancellation(_), Statement::Invoice(_)) => {}
+            | (Check::Cancellation(_), Statement::Invoice(_))
+            | (Check::Ledger, _) => {}
         }
     }
     findings

@@ -1,8 +1,8 @@
 //! The rates of VAT and of its equivalence surcharge, by the day of the operation (Val 3.1.3.15.1-3).
 //! They bind taxed lines (S1) of VAT; no list exists for the other taxes.
 //!
-//! Which surcharge goes with a rate of 0 % is published for 2023-01-01 to 2024-09-30 only; what the code
-//! list says of the time after it, the rules leave open, so nothing is held against it here.
+//! Which surcharge goes with a rate of 0 % is published for 2023-01-01 to 2024-09-30 only. For the time
+//! after it the code list wants 0.26, on which the rules are silent: that one is a doubt.
 
 use jiff::civil::{self, date};
 
@@ -11,7 +11,11 @@ use crate::{
     types::Rate,
 };
 
-use super::{Check, Field, Report, Rule, lines::is_vat, rule::record};
+use super::{
+    Check, Field, Level, Report, Rule,
+    lines::{is_checked, is_product, is_vat},
+    rule::record,
+};
 
 /// Days on which a temporary rate was in force, both included.
 type Days = (civil::Date, civil::Date);
@@ -21,6 +25,7 @@ const TWO_AND_SEVEN_AND_A_HALF: Days = (date(2024, 10, 1), date(2024, 12, 31));
 const FIVE_WITH_0_50: Days = (date(2022, 7, 1), date(2022, 12, 31));
 const FIVE_WITH_0_62: Days = (date(2023, 1, 1), date(2024, 9, 30));
 const ZERO_WITH_ZERO: Days = (date(2023, 1, 1), date(2024, 9, 30));
+const ZERO_WITH_0_26: Days = (date(2024, 10, 1), civil::Date::MAX);
 
 /// Every rate, in hundredths of a percent point, as all numbers here.
 const RATES: &[u32] = &[0, 200, 400, 500, 750, 1000, 2100];
@@ -125,6 +130,27 @@ pub(super) static RULES: &[Rule] = &[
         "with the rate 0 the surcharge was 0 from 2023 to September 2024",
         Check::LineOf(surcharge_of_0),
     ),
+    Rule {
+        level: Level::Doubtful,
+        ..record(
+            "1170",
+            "code list, 1170",
+            "Con el tipo 0 el recargo sería 0.26 desde octubre de 2024, según la lista de códigos.",
+            "with the rate 0 the surcharge would be 0.26 from October 2024 on, by the code list",
+            Check::LineOf(surcharge_of_0_now),
+        )
+    },
+    Rule {
+        code: None,
+        level: Level::Doubtful,
+        ..record(
+            "surcharge_amount",
+            "Ley 37/1992, art. 161",
+            "La cuota del recargo se aparta más de 10,00 de su tipo aplicado a la base.",
+            "the surcharge is more than 10.00 away from its rate times base",
+            Check::LineOf(surcharge_product),
+        )
+    },
 ];
 
 /// The rate of a line that the rules of this file bind.
@@ -197,6 +223,24 @@ fn surcharge_of_5(_: &Invoice, line: &BreakdownLine, report: &mut Report<'_>) {
 fn surcharge_of_0(invoice: &Invoice, line: &BreakdownLine, report: &mut Report<'_>) {
     if falls(invoice, ZERO_WITH_ZERO) {
         goes_with(0, &[0], line, report);
+    }
+}
+
+fn surcharge_of_0_now(invoice: &Invoice, line: &BreakdownLine, report: &mut Report<'_>) {
+    if falls(invoice, ZERO_WITH_0_26) {
+        goes_with(0, &[26], line, report);
+    }
+}
+
+/// No rule of the authority asks for it; who pays a surcharge that is wrong would.
+fn surcharge_product(invoice: &Invoice, line: &BreakdownLine, report: &mut Report<'_>) {
+    let (Some(rate), Some(surcharge)) = (line.surcharge_rate, line.surcharge_amount) else { return };
+    let base = line.base_at_cost.unwrap_or(line.base);
+    if is_vat(line) && is_checked(invoice, line) && !is_product(surcharge, rate, base) {
+        report.because(
+            Field::SurchargeAmount,
+            format!("{surcharge} is more than 10.00 away from {rate} % of {base}"),
+        );
     }
 }
 

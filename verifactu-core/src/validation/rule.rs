@@ -34,6 +34,8 @@ pub struct Rule {
 /// What the authority does with a record that breaks a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
+    /// Perhaps nothing: its code list and its rules contradict each other, or are silent. Worth a look.
+    Doubtful,
     /// Accepts it with errors.
     Admitted,
     /// Rejects the record.
@@ -50,15 +52,31 @@ impl Rule {
             && self.valid_to.is_none_or(|to| day.civil() <= to)
     }
 
+    /// What it takes to know whether it is broken.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        if matches!(self.check, Check::Ledger) { Needs::Ledger } else { Needs::Statement }
+    }
+
     /// Whether an operator may turn its findings into warnings. The rules that the specification of
     /// the service itself lists may not.
     #[must_use]
     pub fn is_demotable(&self) -> bool {
-        !matches!(
-            self.id,
-            "1195" | "1196" | "1198" | "1208" | "1237" | "1238" | "1281" | "1284" | "regime_missing"
-        )
+        !matches!(self.check, Check::Ledger)
+            && !matches!(
+                self.id,
+                "1195" | "1196" | "1198" | "1208" | "1237" | "1238" | "1281" | "1284" | "regime_missing"
+            )
     }
+}
+
+/// What it takes to know whether a rule is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Needs {
+    /// The statement, and the day.
+    Statement,
+    /// The chain and the ledger: it is kept while the record is sealed.
+    Ledger,
 }
 
 /// The function of a rule, by what it looks at.
@@ -71,6 +89,8 @@ pub(super) enum Check {
     LineOf(fn(&Invoice, &BreakdownLine, &mut Report<'_>)),
     Party(fn(&Party, &Role, &mut Report<'_>)),
     Cancellation(fn(&Cancellation, &mut Report<'_>)),
+    /// None: no statement shows whether it is broken.
+    Ledger,
 }
 
 impl std::fmt::Debug for Check {
@@ -81,6 +101,7 @@ impl std::fmt::Debug for Check {
             Self::LineOf(_) => "LineOf",
             Self::Party(_) => "Party",
             Self::Cancellation(_) => "Cancellation",
+            Self::Ledger => "Ledger",
         })
     }
 }

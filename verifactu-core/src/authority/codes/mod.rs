@@ -4,7 +4,10 @@
 //! held. A code is therefore a number first, and only maybe a row of the table. Its level is the
 //! section of the published file; its first digit means nothing.
 
+mod advice;
 mod table;
+
+pub use advice::Advice;
 
 /// What is known of one code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +29,7 @@ pub enum Level {
     Submission,
     /// The record; the whole submission where the error is in the header.
     Record,
-    /// Nothing at once: the record is stored and is to be corrected.
+    /// Nothing at once: the record is stored, and most times to be corrected ([`Advice`]).
     Admitted,
 }
 
@@ -39,6 +42,14 @@ pub enum Retry {
     Mended,
     /// Nothing, until somebody has seen to it: the presenter has no right, or is suspended.
     Operator,
+}
+
+impl CodeInfo {
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> Advice {
+        advice::of(self)
+    }
 }
 
 /// The row of a code, if the table has it.
