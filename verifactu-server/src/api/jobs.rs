@@ -15,7 +15,7 @@ use super::{
     auth::Account,
     call::Call,
     error::{Fault, Success},
-    query::{Parameters, linked, paging},
+    query::{self, Parameters},
     records,
     reply::Reply,
     view,
@@ -47,19 +47,11 @@ pub(super) async fn list(service: Arc<Service>, call: Call, account: Account) ->
         until: parameters.before(),
         ..Filter::default()
     };
-    let page = parameters.page();
-    parameters.finish()?;
-    let listing = service.engine.ledger().list(&account.tenant.id, &filter, page).await?;
-    let listing = listing.ok_or_else(no_cursor)?;
-    let paging = paging(&listing);
-    let jobs = listing.items.iter().map(|item| service.views.job(item)).collect();
-    let reply = Reply::json(Success::Ok, call.request, Jobs { jobs, paging: paging.clone() })?;
-    Ok(linked(reply, &call, &paging))
-}
-
-/// A cursor that was never given out, or to somebody else.
-pub(super) fn no_cursor() -> Fault {
-    Fault::field("cursor", "is no cursor of this list")
+    query::page(&service, &call, &account, filter, parameters, |items, paging| Jobs {
+        jobs: items.iter().map(|item| service.views.job(item)).collect(),
+        paging,
+    })
+    .await
 }
 
 pub(super) async fn attempts(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {

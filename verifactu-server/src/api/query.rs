@@ -3,11 +3,17 @@
 use jiff::Timestamp;
 use verifactu_core::{
     api::{Detail, Paging},
-    ledger::{Listing, Page, Start},
+    ledger::{Filter, Listing, Page, Start, Submission},
     types::{Date, JobId},
 };
 
-use super::{call::Call, error::Fault, reply::Reply};
+use super::{
+    Service,
+    auth::Account,
+    call::Call,
+    error::{Fault, Success},
+    reply::Reply,
+};
 
 /// Rows of a page, if the request does not say.
 const DEFAULT_LIMIT: u32 = 20;
@@ -117,14 +123,32 @@ impl Parameters {
     }
 }
 
+/// One page of what the account has, by the query's filter and paging.
+pub(super) async fn page<B: serde::Serialize>(
+    service: &Service,
+    call: &Call,
+    account: &Account,
+    filter: Filter,
+    mut parameters: Parameters,
+    body: impl FnOnce(&[Submission], Paging) -> B,
+) -> Result<Reply, Fault> {
+    let page = parameters.page();
+    parameters.finish()?;
+    let listing = service.engine.ledger().list(&account.tenant.id, &filter, page).await?;
+    let listing = listing.ok_or_else(|| Fault::field("cursor", "is no cursor of this list"))?;
+    let paging = paging(&listing);
+    let reply = Reply::json(Success::Ok, call.request, body(&listing.items, paging.clone()))?;
+    Ok(linked(reply, call, &paging))
+}
+
 /// What a page says of its list.
-pub(super) fn paging(listing: &Listing) -> Paging {
+fn paging(listing: &Listing) -> Paging {
     let last = listing.items.last().filter(|_| listing.more);
     Paging { total: listing.total, next_cursor: last.map(|last| last.job.id.0) }
 }
 
 /// The answer with a link to the next page (RFC 8288), if there is one.
-pub(super) fn linked(reply: Reply, call: &Call, paging: &Paging) -> Reply {
+fn linked(reply: Reply, call: &Call, paging: &Paging) -> Reply {
     let Some(cursor) = paging.next_cursor else { return reply };
     let kept = call.query.split('&').filter(|pair| {
         let key = pair.split('=').next().unwrap_or_default();

@@ -17,7 +17,7 @@ use super::{
     call::Call,
     error::{Fault, Success},
     jobs,
-    query::{Parameters, linked, paging},
+    query::{self, Parameters},
     reply::{Pieces, Reply},
     view,
 };
@@ -45,14 +45,11 @@ pub(super) async fn list(service: Arc<Service>, call: Call, account: Account) ->
         until: parameters.before(),
         ..Filter::default()
     };
-    let page = parameters.page();
-    parameters.finish()?;
-    let listing = service.engine.ledger().list(&account.tenant.id, &filter, page).await?;
-    let listing = listing.ok_or_else(jobs::no_cursor)?;
-    let paging = paging(&listing);
-    let records = listing.items.iter().map(view::record).collect();
-    let reply = Reply::json(Success::Ok, call.request, InvoiceRecords { records, paging: paging.clone() })?;
-    Ok(linked(reply, &call, &paging))
+    query::page(&service, &call, &account, filter, parameters, |items, paging| InvoiceRecords {
+        records: items.iter().map(view::record).collect(),
+        paging,
+    })
+    .await
 }
 
 pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
