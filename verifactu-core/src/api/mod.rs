@@ -6,6 +6,7 @@
 //! path. Everything else is plain serde.
 
 mod account;
+mod authority;
 mod batch;
 mod cancel;
 mod envelope;
@@ -25,6 +26,7 @@ mod time;
 mod usage;
 
 pub use account::*;
+pub use authority::{CheckedNif, CheckedNifs, FoundInvoice, FoundState, Lookup, LookupSource};
 pub use batch::{Batch, BatchCounts, BatchEntry, BatchOutcome, BatchTaken, Preview};
 pub use cancel::CancelRequest;
 pub use envelope::Envelope;

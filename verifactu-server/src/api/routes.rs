@@ -12,8 +12,8 @@ use verifactu_core::api::Scope;
 use crate::config::Limits;
 
 use super::{
-    Service, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices, jobs, me,
-    preview, records, reply::Reply, support, system, tenants, usage, webhooks,
+    Service, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices, jobs, lookup,
+    me, nif, preview, records, reply::Reply, support, system, tenants, usage, webhooks,
 };
 
 macro_rules! routes {
@@ -39,6 +39,8 @@ routes! {
     POST   "/send-invoice"          key(InvoicesWrite)     invoices::send;
     POST   "/cancel-invoice"        key(InvoicesWrite)     invoices::cancel;
     POST   "/invoices/preview"      key(InvoicesWrite)     preview::preview;
+    GET    "/invoices/lookup"       key(InvoicesRead)      lookup::lookup;
+    POST   "/verify-nif"            key(NifRead)           nif::verify;
     POST   "/batches"               key(InvoicesWrite)     batches::create, batch;
     GET    "/batches/:id"           key(InvoicesRead)      batches::show;
     GET    "/jobs"                  key(InvoicesRead)      jobs::list;
