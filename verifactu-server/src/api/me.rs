@@ -25,7 +25,7 @@ struct Me<'a> {
 }
 
 pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
-    let Account { tenant, key } = &account;
+    let Account { tenant, key, .. } = &account;
     let me = Me {
         tenant_id: &tenant.id,
         name: tenant.name.as_ref().map(|name| name.as_str()),
