@@ -4,9 +4,8 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::header::CONTENT_TYPE;
-use serde::Serialize;
 use verifactu_core::{
-    api::CertificateStatus,
+    api::{CertificateRemoved, CertificateStatus},
     certificate::{Opened, Wanted, open},
     ledger::SealedCertificate,
     types::{Secret, SecretBytes},
@@ -74,13 +73,6 @@ pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) ->
     Reply::json(Success::Ok, call.request, status)
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Deleted {
-    has_certificate: bool,
-    waiting_jobs: u64,
-}
-
 /// Jobs that wait are held at their next turn, until there is another certificate.
 pub(super) async fn delete(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
     account.may_write()?;
@@ -92,7 +84,7 @@ pub(super) async fn delete(service: Arc<Service>, call: Call, account: Account) 
     service.audit(actor, "certificate.delete", tenant.to_string(), call.request).await?;
     let chains = service.engine.ledger().chains(tenant).await?;
     let waiting_jobs = chains.iter().map(|chain| chain.pending).sum();
-    Reply::json(Success::Ok, call.request, Deleted { has_certificate: false, waiting_jobs })
+    Reply::json(Success::Ok, call.request, CertificateRemoved { has_certificate: false, waiting_jobs })
 }
 
 fn from_json(call: &Call) -> Result<(SecretBytes, Secret), Fault> {
