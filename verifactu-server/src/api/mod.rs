@@ -3,6 +3,7 @@
 //! [`routes`] says what there is, [`auth`] who calls, [`error`] what a failure looks like from
 //! outside. The endpoints turn requests into calls of the engine and the accounts, and hold no state.
 
+mod api_keys;
 mod auth;
 mod batches;
 mod call;
@@ -15,6 +16,7 @@ mod lookup;
 mod me;
 mod multipart;
 mod nif;
+mod partners;
 mod preview;
 mod query;
 mod records;
@@ -187,6 +189,12 @@ impl Service {
                 let account = self.account(&call.headers, scope).await?;
                 self.requests.count(&account.tenant.id, Month::in_madrid(self.clock.now()));
                 handler(self, call, account).await
+            }
+            Endpoint::Child(scope, handler) => {
+                let partner = self.account(&call.headers, Some(scope)).await?;
+                self.requests.count(&partner.tenant.id, Month::in_madrid(self.clock.now()));
+                let child = self.child(partner, call.variable()).await?;
+                handler(self, call, child).await
             }
         }
     }
