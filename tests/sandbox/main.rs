@@ -13,6 +13,7 @@ mod persistence;
 mod qr_page;
 mod query;
 mod records;
+mod requirement;
 mod rules;
 mod states;
 mod structure;

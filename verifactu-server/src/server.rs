@@ -188,6 +188,7 @@ impl Builder {
             requests: Requests::default(),
             certificate_required: config.certificates.required,
             demoted_rules: config.demoted_rules,
+            declaration: config.declaration,
             uploads: Semaphore::new(UPLOADS),
             stopping: AtomicBool::new(false),
         });

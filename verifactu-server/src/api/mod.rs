@@ -9,8 +9,10 @@ mod batches;
 mod call;
 mod certificates;
 mod chains;
+mod declaration;
 mod error;
 mod invoices;
+mod issuers;
 mod jobs;
 mod lookup;
 mod me;
@@ -48,15 +50,16 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 use verifactu_core::{
+    authority::Unprocessed,
     engine::{Engine, Presentation, Presenters as _},
-    ledger::{Accounts, AuditEntry, LedgerError},
+    ledger::{Accounts, AuditEntry, HoldReason, LedgerError},
     queue::Queue,
     types::{ChainId, Clock, Environment, Ids, Month, Nif, RequestId, TenantId},
 };
 
 use crate::{
     accounts::Keys,
-    config::{Limits, Plans, Role},
+    config::{DeclarationConfig, Limits, Plans, Role},
     presenters::AccountPresenters,
     webhook::Sender,
 };
@@ -84,6 +87,7 @@ pub(crate) struct Service {
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
     pub(crate) demoted_rules: Vec<String>,
+    pub(crate) declaration: Option<DeclarationConfig>,
     /// Bounds the uploads that are opened side by side: each may hash for a third of a second.
     pub(crate) uploads: Semaphore,
     /// Set once the service is about to end.
@@ -236,8 +240,7 @@ impl Service {
 
     /// Releases the chains that waited for an account's certificate.
     async fn release(&self, tenant: &TenantId) -> Result<(), LedgerError> {
-        let reason = verifactu_core::ledger::HoldReason::Certificate;
-        for chain in self.engine.ledger().release(tenant, reason).await? {
+        for chain in self.engine.ledger().release(tenant, None, HoldReason::Certificate).await? {
             self.wake(chain).await;
         }
         Ok(())
@@ -253,6 +256,17 @@ impl Service {
                 Some(_) => Fault::CertificateExpired,
             }),
         }
+    }
+
+    /// What a question without an answer comes to. That the presenter is suspended holds for its records
+    /// as well.
+    async fn unanswered(&self, tenant: &TenantId, by: &Presentation, outcome: Unprocessed) -> Fault {
+        if let Unprocessed::Suspended(refusal) = &outcome
+            && let Err(error) = self.engine.suspended(tenant, by, refusal).await
+        {
+            return Fault::Internal(error.into());
+        }
+        Fault::Unanswered(outcome)
     }
 
     /// Has a chain looked at now.

@@ -12,9 +12,9 @@ use verifactu_core::api::Scope;
 use crate::config::Limits;
 
 use super::{
-    Service, api_keys, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices,
-    jobs, lookup, me, nif, partners, preview, records, reply::Reply, support, system, tenants, usage,
-    webhooks,
+    Service, api_keys, auth::Account, batches, call::Call, certificates, chains, declaration, error::Fault,
+    invoices, issuers, jobs, lookup, me, nif, partners, preview, records, reply::Reply, support, system,
+    tenants, usage, webhooks,
 };
 
 macro_rules! routes {
@@ -93,6 +93,9 @@ routes! {
     GET    "/admin/jobs"            operator()             support::jobs;
     GET    "/admin/jobs/:id/messages"              operator() support::messages;
     POST   "/admin/jobs/:id/retry"  operator()             support::retry;
+    GET    "/admin/issuers"         operator()             issuers::list;
+    POST   "/admin/issuers/:tenantId/:nif/pause"   operator() issuers::pause;
+    POST   "/admin/issuers/:tenantId/:nif/resume"  operator() issuers::resume;
     GET    "/admin/certificates/expiring"          operator() support::expiring;
     GET    "/admin/events"          operator()             support::events;
     GET    "/admin/tenants/:id/webhook"            operator() webhooks::show;
@@ -102,6 +105,7 @@ routes! {
 
     GET    "/health"                anyone()               system::health;
     GET    "/ready"                 anyone()               system::ready;
+    GET    "/declaracion-responsable" anyone()               declaration::show;
 }
 
 /// An endpoint.
