@@ -47,7 +47,7 @@ impl World {
         format!("http://{}/v1", self.server.address())
     }
 
-    fn operator(&self) -> Client {
+    fn admin(&self) -> Client {
         Client::builder(&self.address()).admin_key(self.server.admin_key().clone()).build().unwrap()
     }
 
@@ -85,9 +85,10 @@ fn number(text: &str) -> InvoiceNumber {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_invoice_goes_all_the_way() {
     let world = World::start().await;
-    let operator = world.operator();
-    assert_eq!(operator.health().await.unwrap().status, "ok");
-    assert!(operator.ready().await.unwrap().ready);
+    let admin = world.admin();
+    let operator = admin.operator();
+    assert_eq!(admin.health().await.unwrap().status, "ok");
+    assert!(admin.ready().await.unwrap().ready);
 
     // Account and key.
     let tenant = CreateTenant {

@@ -47,7 +47,10 @@
 //!
 //! Errors are told apart by [`Error`]: first of all the service's own error document, typed.
 
-mod admin;
+mod account;
+mod batches;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod builder;
 mod certificate;
 mod client;
@@ -56,6 +59,9 @@ mod exchange;
 mod invoices;
 mod jobs;
 mod key;
+mod list;
+mod operator;
+mod records;
 mod system;
 mod tls;
 
@@ -64,5 +70,7 @@ pub use client::Client;
 pub use error::{ConfigurationError, Error, ServiceError};
 pub use invoices::{Submission, Submitted};
 pub use key::{IdempotencyKey, IdempotencyKeyError};
+pub use list::{Cursor, List, Listed, Page};
+pub use operator::Operator;
 pub use tls::Trust;
 pub use verifactu_core::{api, record, types, webhook};
