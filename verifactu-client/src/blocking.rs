@@ -27,11 +27,12 @@ use uuid::Uuid;
 use verifactu_core::{
     api::{
         ApiKey, ApiKeys, AuditEvents, Batch, BatchItem, BatchTaken, CancelInvoice, CertificateRemoved,
-        CertificateStatus, ChainVerification, Chains, ChangeTenant, CreateApiKey, CreateTenant,
-        ExpiringCertificates, ExportFilter, ExportedRecord, Health, InvoiceRecord, InvoiceRecords, Job,
-        JobAttempt, JobFilter, JobMessages, Jobs, Me, MonthlyLedger, MonthlyUsage, NewApiKey,
-        OperatorJobFilter, OperatorJobs, PlanStatus, Preview, Ready, RecordFilter, SendInvoice, Tenant,
-        Tenants, WebhookDeliveries, WebhookDelivery, WebhookInfo, WebhookPatch,
+        CertificateStatus, ChainVerification, Chains, ChangeChildTenant, ChangeTenant, CheckNif, CheckedNif,
+        CreateApiKey, CreateChildApiKey, CreateChildTenant, CreateTenant, ExpiringCertificates, ExportFilter,
+        ExportedRecord, Health, InvoiceRecord, InvoiceRecords, Job, JobAttempt, JobFilter, JobMessages, Jobs,
+        Lookup, LookupFilter, Me, MonthlyLedger, MonthlyUsage, NewApiKey, OperatorJobFilter, OperatorJobs,
+        PlanStatus, Preview, Ready, RecordFilter, SendInvoice, Tenant, Tenants, WebhookDeliveries,
+        WebhookDelivery, WebhookInfo, WebhookPatch,
     },
     types::{BatchId, ChainId, JobId, RecordId, Secret, SecretBytes, TenantId},
 };
@@ -49,6 +50,13 @@ pub struct Client {
 #[derive(Clone, Debug)]
 pub struct Operator {
     inner: crate::Operator,
+    thread: Thread,
+}
+
+/// What a partner can do for its child accounts.
+#[derive(Clone, Debug)]
+pub struct Partner {
+    inner: crate::Partner,
     thread: Thread,
 }
 
@@ -136,6 +144,12 @@ impl Client {
         Operator { inner: self.inner.operator(), thread: self.thread.clone() }
     }
 
+    /// The partner's routes.
+    #[must_use]
+    pub fn partner(&self) -> Partner {
+        Partner { inner: self.inner.partner(), thread: self.thread.clone() }
+    }
+
     mirrored! { Client:
         send_invoice(key: &IdempotencyKey, invoice: &SendInvoice) -> Submitted;
         send_invoice_json(key: &IdempotencyKey, body: &str) -> Submitted;
@@ -161,6 +175,8 @@ impl Client {
         verify_chain(id: ChainId) -> ChainVerification;
         invoice_record(id: RecordId) -> InvoiceRecord;
         record_xml(id: RecordId) -> Vec<u8>;
+        verify_nif(taxpayer: &CheckNif) -> CheckedNif;
+        verify_nifs(taxpayers: Vec<CheckNif>) -> Vec<CheckedNif>;
         upload_certificate(pfx: &SecretBytes, passphrase: &Secret) -> CertificateStatus;
         certificate() -> CertificateStatus;
         remove_certificate() -> CertificateRemoved;
@@ -172,6 +188,7 @@ impl Client {
     mirrored! { Client lists:
         jobs(filter: &JobFilter) -> Jobs;
         invoice_records(filter: &RecordFilter) -> InvoiceRecords;
+        lookup(filter: &LookupFilter) -> Lookup;
     }
 
     /// [`export`](crate::Client::export).
@@ -212,6 +229,28 @@ impl Operator {
         jobs(filter: &OperatorJobFilter) -> OperatorJobs;
         events() -> AuditEvents;
         webhook_deliveries(tenant: &TenantId) -> WebhookDeliveries;
+    }
+}
+
+impl Partner {
+    mirrored! { Partner:
+        create_tenant(tenant: &CreateChildTenant) -> Tenant;
+        tenant(id: &TenantId) -> Tenant;
+        change_tenant(id: &TenantId, change: &ChangeChildTenant) -> Tenant;
+        chains(id: &TenantId) -> Chains;
+        usage(id: &TenantId, months: u32) -> Vec<MonthlyUsage>;
+        create_api_key(id: &TenantId, key: &CreateChildApiKey) -> NewApiKey;
+        revoke_api_key(id: &TenantId, key: Uuid) -> ApiKey;
+        upload_certificate(id: &TenantId, pfx: &SecretBytes, passphrase: &Secret) -> CertificateStatus;
+        certificate(id: &TenantId) -> CertificateStatus;
+        remove_certificate(id: &TenantId) -> CertificateRemoved;
+    }
+
+    mirrored! { Partner lists:
+        tenants() -> Tenants;
+        jobs(id: &TenantId, filter: &JobFilter) -> Jobs;
+        invoice_records(id: &TenantId, filter: &RecordFilter) -> InvoiceRecords;
+        api_keys(id: &TenantId) -> ApiKeys;
     }
 }
 

@@ -48,6 +48,7 @@
 //! Errors are told apart by [`Error`]: first of all the service's own error document, typed.
 
 mod account;
+mod authority;
 mod batches;
 #[cfg(feature = "blocking")]
 pub mod blocking;
@@ -61,6 +62,7 @@ mod jobs;
 mod key;
 mod list;
 mod operator;
+mod partner;
 mod records;
 mod system;
 mod tls;
@@ -72,5 +74,6 @@ pub use invoices::{Submission, Submitted};
 pub use key::{IdempotencyKey, IdempotencyKeyError};
 pub use list::{Cursor, List, Listed, Page};
 pub use operator::Operator;
+pub use partner::Partner;
 pub use tls::Trust;
 pub use verifactu_core::{api, record, types, webhook};

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, marker::PhantomData};
 use futures_util::{Stream, stream};
 use serde::de::DeserializeOwned;
 use verifactu_core::api::{
-    ApiKeys, AuditEvents, InvoiceRecords, Jobs, OperatorJobs, Tenants, WebhookDeliveries,
+    ApiKeys, AuditEvents, InvoiceRecords, Jobs, Lookup, OperatorJobs, Tenants, WebhookDeliveries,
 };
 
 use crate::{Client, Error, exchange::Request};
@@ -52,6 +52,8 @@ pub struct List<L> {
 pub trait Listed: DeserializeOwned + sealed::Sealed {
     /// A row.
     type Row: Send;
+    /// The parameter that names the beginning of a page.
+    const CURSOR: &'static str;
     /// The page.
     fn into_page(self) -> Page<Self::Row>;
 }
@@ -66,12 +68,16 @@ macro_rules! listed {
         impl sealed::Sealed for $answer {}
         impl Listed for $answer {
             type Row = verifactu_core::api::$row;
+            const CURSOR: &'static str = listed!(@ cursor $paging);
             fn into_page(self) -> Page<Self::Row> {
                 let (total, next) = listed!(@ $paging self);
                 Page { rows: self.$rows, total, next: next.map(Cursor) }
             }
         }
     )+};
+    (@ cursor keyed) => { "clavePaginacion" };
+    (@ cursor $paging:ident) => { "cursor" };
+    (@ keyed $answer:ident) => { (None, $answer.clave_paginacion) };
     (@ counted $answer:ident) => {
         ($answer.paging.total, $answer.paging.next_cursor.map(|cursor| cursor.to_string()))
     };
@@ -85,6 +91,7 @@ listed! {
     ApiKeys { api_keys: ApiKey } uncounted;
     OperatorJobs { jobs: OperatorJob } uncounted;
     AuditEvents { events: AuditEvent } uncounted;
+    Lookup { facturas: FoundInvoice } keyed;
     WebhookDeliveries { deliveries: WebhookDelivery } uncounted;
 }
 
@@ -93,7 +100,8 @@ impl<L: Listed> List<L> {
         Self { client: client.clone(), request, answer: PhantomData }
     }
 
-    /// With this many rows to a page: 1 to 200; 20 if not called.
+    /// With this many rows to a page: 1 to 200; 20 if not called. Pages of a lookup have the size that the
+    /// authority gives them.
     pub fn limit(self, rows: u32) -> Self {
         Self { request: self.request.with("limit", rows), ..self }
     }
@@ -111,7 +119,7 @@ impl<L: Listed> List<L> {
     /// # Errors
     /// [`Error`].
     pub async fn page_after(&self, cursor: &Cursor) -> Result<Page<L::Row>, Error> {
-        self.fetch(&self.request.clone().with("cursor", &cursor.0)).await
+        self.fetch(&self.request.clone().with(L::CURSOR, &cursor.0)).await
     }
 
     /// Every row, page after page; a page is asked for when its first row is. The stream ends with its

@@ -6,6 +6,7 @@
 //! path. Everything else is plain serde.
 
 mod account;
+mod authority;
 mod batch;
 mod cancel;
 mod chain;
@@ -27,6 +28,9 @@ mod time;
 mod usage;
 
 pub use account::*;
+pub use authority::{
+    CheckNif, CheckNifs, CheckedNif, CheckedNifs, FoundInvoice, FoundState, Lookup, LookupSource,
+};
 pub use batch::{
     Batch, BatchBody, BatchCounts, BatchEntry, BatchItem, BatchOutcome, BatchTaken, CreateBatch, Preview,
 };
@@ -34,7 +38,7 @@ pub use cancel::CancelRequest;
 pub use chain::{Chain, ChainVerification, Chains, FirstBreak};
 pub use envelope::Envelope;
 pub use error::{Detail, Details, ErrorBody, ErrorCode, UnknownErrorCode};
-pub use filter::{ExportFilter, JobFilter, Moment, OperatorJobFilter, RecordFilter};
+pub use filter::{ExportFilter, JobFilter, LookupFilter, Moment, OperatorJobFilter, RecordFilter};
 pub use fingerprint::{canonical, fingerprint};
 pub use job::{
     Accepted, AuthorityResult, CsvStatus, ErrorItem, ErrorLevel, ErrorSource, Job, JobResult, JobStatus,

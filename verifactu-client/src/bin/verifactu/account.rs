@@ -1,4 +1,5 @@
-//! What the account has at the service: its records, their export, and its plan.
+//! What the account has at the service: its records, their export, and its plan; and what the authority
+//! has of it.
 
 use std::{
     fs::File,
@@ -11,7 +12,10 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde_json::json;
 use verifactu_client::{
     Client,
-    api::{ExportFilter, InvoiceRecord, Moment, RecordFilter, RecordState, RecordType, Timestamp},
+    api::{
+        CheckNif, ExportFilter, InvoiceRecord, LookupFilter, Moment, RecordFilter, RecordState, RecordType,
+        Timestamp,
+    },
     types::{Date, InvoiceNumber, Nif},
 };
 
@@ -113,6 +117,75 @@ fn line(record: &InvoiceRecord) -> String {
         record.csv.as_deref().unwrap_or("-"),
         record.id,
     )
+}
+
+#[derive(Args)]
+pub(crate) struct Lookup {
+    /// The issuer.
+    #[arg(value_parser = Nif::parse)]
+    nif: Nif,
+    /// Series and number of one invoice.
+    #[arg(requires = "date", required_unless_present = "month", value_parser = InvoiceNumber::parse)]
+    number: Option<InvoiceNumber>,
+    /// Its date of issue, such as 31-01-2026.
+    #[arg(value_parser = Date::parse)]
+    date: Option<Date>,
+    /// All invoices of a month instead, such as 2026-01.
+    #[arg(long, conflicts_with = "number", value_parser = month)]
+    month: Option<(u16, u8)>,
+    /// Name of the issuer; needed where the account has no record of it.
+    #[arg(long)]
+    name: Option<String>,
+    /// Ask the account's own ledger instead of the authority.
+    #[arg(long)]
+    ledger: bool,
+    /// Most rows.
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+}
+
+fn month(text: &str) -> Result<(u16, u8), &'static str> {
+    const EXPECTED: &str = "must be a month such as 2026-01";
+    let (year, month) = text.split_once('-').ok_or(EXPECTED)?;
+    Ok((year.parse().map_err(|_| EXPECTED)?, month.parse().map_err(|_| EXPECTED)?))
+}
+
+impl Lookup {
+    pub(crate) async fn run(&self, client: &Client, output: Output) -> Result<End, Failure> {
+        let filter = match (&self.number, self.date, self.month) {
+            (_, _, Some((year, month))) => LookupFilter::month(self.nif, year, month),
+            (Some(number), Some(date), None) => LookupFilter::invoice(self.nif, number.clone(), date),
+            _ => return Err(Failure::Unset("invoice", "--month")),
+        };
+        let filter = LookupFilter { nombre: self.name.clone(), ..filter };
+        let filter = if self.ledger { filter.in_ledger() } else { filter };
+        let mut rows = std::pin::pin!(client.lookup(&filter).rows().take(self.limit));
+        let mut end = End::NotWell;
+        while let Some(found) = rows.try_next().await? {
+            let found = value(&found)?;
+            output.print(&listed(&found), &found)?;
+            end = End::Well;
+        }
+        Ok(end)
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct NifCheck {
+    /// The number.
+    #[arg(value_parser = Nif::parse)]
+    nif: Nif,
+    /// The name; a natural person is not identified without.
+    name: Option<String>,
+}
+
+impl NifCheck {
+    pub(crate) async fn run(&self, client: &Client, output: Output) -> Result<End, Failure> {
+        let checked = client.verify_nif(&CheckNif { nif: self.nif, nombre: self.name.clone() }).await?;
+        let json = value(&checked)?;
+        output.print(&listed(&json), &json)?;
+        Ok(End::well_if(checked.identificado.into()))
+    }
 }
 
 pub(crate) async fn plan(client: &Client, output: Output) -> Result<End, Failure> {

@@ -60,6 +60,10 @@ enum Command {
     Records(account::Records),
     /// Writes all records with their exact bytes to a file, for `verify-chain` or for keeping.
     Export(account::Export),
+    /// What the authority holds of an invoice, or of a month. Exit code 1 if nothing.
+    Lookup(account::Lookup),
+    /// Whether the census knows a taxpayer under its name. Exit code 1 if not.
+    Nif(account::NifCheck),
     /// The plan, and what this month has used of it.
     Plan,
     /// The account's certificate.
@@ -115,6 +119,8 @@ async fn run(arguments: Arguments, output: Output) -> Result<End, Failure> {
         Command::Wait { id, patience } => online::wait(&connection.client()?, id, patience, output).await,
         Command::Records(records) => records.run(&connection.client()?, output).await,
         Command::Export(export) => export.run(&connection.client()?, output).await,
+        Command::Lookup(lookup) => lookup.run(&connection.client()?, output).await,
+        Command::Nif(check) => check.run(&connection.client()?, output).await,
         Command::Plan => account::plan(&connection.client()?, output).await,
         Command::Cert(cert) => cert.run(&connection.client()?, output).await,
         Command::Qr(qr) => qr.run(&connection.client()?, output).await,
