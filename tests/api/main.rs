@@ -11,6 +11,7 @@ mod lists;
 mod operator;
 mod plans;
 mod queue;
+mod rates;
 mod records;
 mod stop;
 mod waiting;

@@ -6,7 +6,7 @@ use verifactu_core::{
     ledger::{ApiKey, Tenant, TenantStatus},
 };
 
-use crate::accounts::KeyText;
+use crate::accounts::{KeyText, Origin};
 
 use super::{Service, error::Fault};
 
@@ -20,6 +20,14 @@ pub(crate) struct Account {
 }
 
 impl Account {
+    /// Whether the key may do what a route needs.
+    pub(super) fn may(&self, scope: Option<Scope>) -> Result<(), Fault> {
+        match scope {
+            Some(scope) if !self.key.scopes.contains(scope.as_str()) => Err(Fault::Scope(scope)),
+            _ => Ok(()),
+        }
+    }
+
     /// Suspended accounts only read.
     pub(super) fn may_write(&self) -> Result<(), Fault> {
         match self.tenant.status {
@@ -30,8 +38,28 @@ impl Account {
 }
 
 impl Service {
-    /// The account whose key the request carries, if the key may do what the route needs.
-    pub(super) async fn account(&self, headers: &HeaderMap, scope: Option<Scope>) -> Result<Account, Fault> {
+    /// The account whose key the request carries.
+    pub(super) async fn account(&self, headers: &HeaderMap, origin: Origin) -> Result<Account, Fault> {
+        self.prove(headers).await.map_err(|fault| self.count(fault, origin))
+    }
+
+    /// That the request carries the operator's key.
+    pub(super) fn operator(&self, headers: &HeaderMap, origin: Origin) -> Result<(), Fault> {
+        let key = headers.get(ADMIN_KEY).ok_or(Fault::KeyMissing("x-admin-key"))?;
+        if let Some(wait) = self.strangers.locked(origin, self.clock.now()) {
+            return Err(Fault::RateLimited(wait));
+        }
+        let right = key.to_str().is_ok_and(|key| self.keys.pepper.same(key, &self.keys.admin));
+        if right { Ok(()) } else { Err(self.count(Fault::KeyInvalid, origin)) }
+    }
+
+    /// A wrong key is told as such until there have been too many.
+    fn count(&self, fault: Fault, origin: Origin) -> Fault {
+        let Fault::KeyInvalid = fault else { return fault };
+        self.strangers.wrong(origin, self.clock.now()).map_or(fault, Fault::RateLimited)
+    }
+
+    async fn prove(&self, headers: &HeaderMap) -> Result<Account, Fault> {
         let key = sent_key(headers)?;
         let text = KeyText::parse(&key).ok_or(Fault::KeyInvalid)?;
         let found = self.accounts.key(text.public()).await?;
@@ -45,17 +73,7 @@ impl Service {
             return Err(Fault::KeyExpired);
         }
         let tenant = self.accounts.tenant(&key.tenant).await?.ok_or(Fault::KeyInvalid)?;
-        match scope {
-            Some(scope) if !key.scopes.contains(scope.as_str()) => Err(Fault::Scope(scope)),
-            _ => Ok(Account { tenant, key }),
-        }
-    }
-
-    /// That the request carries the operator's key.
-    pub(super) fn operator(&self, headers: &HeaderMap) -> Result<(), Fault> {
-        let key = headers.get(ADMIN_KEY).ok_or(Fault::KeyMissing("x-admin-key"))?;
-        let given = key.to_str().map_err(|_| Fault::KeyInvalid)?;
-        if self.keys.pepper.same(given, &self.keys.admin) { Ok(()) } else { Err(Fault::KeyInvalid) }
+        Ok(Account { tenant, key })
     }
 }
 
