@@ -3,6 +3,7 @@
 //! [`routes`] says what there is, [`auth`] who calls, [`error`] what a failure looks like from
 //! outside. The endpoints turn requests into calls of the engine and the accounts, and hold no state.
 
+mod api_keys;
 mod auth;
 mod batches;
 mod call;
@@ -13,6 +14,7 @@ mod invoices;
 mod jobs;
 mod me;
 mod multipart;
+mod partners;
 mod preview;
 mod query;
 mod records;
@@ -46,6 +48,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 use verifactu_core::{
+    api::Scope,
     engine::Engine,
     ledger::{Accounts, AuditEntry, LedgerError},
     queue::Queue,
@@ -54,11 +57,12 @@ use verifactu_core::{
 
 use crate::{
     accounts::{Keys, Standing, Strangers, Throttle},
-    config::{Limits, Plans, Role},
+    config::{Limits, Plans, RateClass, Role},
     presenters::AccountPresenters,
     webhook::Sender,
 };
 
+use auth::Account;
 use call::Call;
 use reply::Reply;
 use routes::{Endpoint, Found};
@@ -218,16 +222,34 @@ impl Service {
                 result
             }
             Endpoint::Key(scope, class, handler) => {
-                let account = self.account(&call.headers, origin).await?;
-                if let Some(now) = self.throttle.charge(&account.tenant.id, class, self.clock.now()).await {
-                    let _ = standing.set(now);
-                    now.refused().map_or(Ok(()), |wait| Err(Fault::RateLimited(wait)))?;
-                }
-                account.may(scope)?;
-                self.requests.count(&account.tenant.id, Month::in_madrid(self.clock.now()));
+                let account = self.admit(&call, scope, class, standing).await?;
                 handler(self, call, account).await
             }
+            Endpoint::Child(scope, class, handler) => {
+                let partner = self.admit(&call, Some(scope), class, standing).await?;
+                let child = self.child(partner, call.variable()).await?;
+                handler(self, call, child).await
+            }
         }
+    }
+
+    /// Lets an account in: its key, then its rate, then what the key may do.
+    async fn admit(
+        &self,
+        call: &Call,
+        scope: Option<Scope>,
+        class: RateClass,
+        standing: &OnceLock<Standing>,
+    ) -> Result<Account, Fault> {
+        let account = self.account(&call.headers, call.origin).await?;
+        let now = self.clock.now();
+        if let Some(counted) = self.throttle.charge(&account.tenant.id, class, now).await {
+            let _ = standing.set(counted);
+            counted.refused().map_or(Ok(()), |wait| Err(Fault::RateLimited(wait)))?;
+        }
+        account.may(scope)?;
+        self.requests.count(&account.tenant.id, Month::in_madrid(now));
+        Ok(account)
     }
 
     /// The headers that every answer has.

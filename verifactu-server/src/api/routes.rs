@@ -12,8 +12,8 @@ use verifactu_core::api::Scope;
 use crate::config::{Limits, RateClass};
 
 use super::{
-    Service, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices, jobs, me,
-    preview, records, reply::Reply, support, system, tenants, usage, webhooks,
+    Service, api_keys, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices,
+    jobs, me, partners, preview, records, reply::Reply, support, system, tenants, usage, webhooks,
 };
 
 macro_rules! routes {
@@ -30,6 +30,9 @@ macro_rules! routes {
     };
     (@ key($scope:ident; $class:ident) $handler:path) => {
         Endpoint::Key(Some(Scope::$scope), RateClass::$class, |s, c, a| Box::pin($handler(s, c, a)))
+    };
+    (@ child($scope:ident; $class:ident) $handler:path) => {
+        Endpoint::Child(Scope::$scope, RateClass::$class, |s, c, a| Box::pin($handler(s, c, a)))
     };
     (@ operator() $handler:path) => { Endpoint::Operator(|s, c| Box::pin($handler(s, c))) };
     (@ anyone() $handler:path) => { Endpoint::Anyone(|s, c| Box::pin($handler(s, c))) };
@@ -64,13 +67,28 @@ routes! {
     POST   "/me/certificate"                      key(CertificatesWrite; Certificates) certificates::upload, certificate;
     DELETE "/me/certificate"                      key(CertificatesWrite; Certificates) certificates::delete;
 
+    GET    "/partner/tenants"                     key(PartnerRead; Reads)             partners::list;
+    POST   "/partner/tenants"                     key(PartnerWrite; Writes)           partners::create;
+    GET    "/partner/tenants/:id"                 child(PartnerRead; Reads)           partners::show;
+    PATCH  "/partner/tenants/:id"                 child(PartnerWrite; Writes)         partners::change;
+    GET    "/partner/tenants/:id/jobs"            child(PartnerRead; JobReads)        jobs::list;
+    GET    "/partner/tenants/:id/chains"          child(PartnerRead; Reads)           chains::list;
+    GET    "/partner/tenants/:id/usage"           child(PartnerRead; Reads)           usage::usage;
+    GET    "/partner/tenants/:id/invoice-records" child(PartnerRead; Reads)           records::list;
+    GET    "/partner/tenants/:id/api-keys"        child(PartnerRead; Reads)           api_keys::list_of_child;
+    POST   "/partner/tenants/:id/api-keys"        child(PartnerWrite; Writes)         api_keys::create_for_child;
+    POST   "/partner/tenants/:id/api-keys/:keyId/revoke" child(PartnerWrite; Writes)         api_keys::revoke_of_child;
+    GET    "/partner/tenants/:id/certificate"     child(PartnerRead; Reads)           certificates::show;
+    POST   "/partner/tenants/:id/certificate"     child(PartnerWrite; Certificates)   certificates::upload, certificate;
+    DELETE "/partner/tenants/:id/certificate"     child(PartnerWrite; Certificates)   certificates::delete;
+
     POST   "/admin/tenants"                       operator()                          tenants::create;
-    POST   "/admin/api-keys"                      operator()                          tenants::create_key;
+    POST   "/admin/api-keys"                      operator()                          api_keys::create;
     GET    "/admin/tenants"                       operator()                          tenants::list;
     GET    "/admin/tenants/:id"                   operator()                          tenants::show;
     PATCH  "/admin/tenants/:id"                   operator()                          tenants::change;
-    GET    "/admin/api-keys"                      operator()                          tenants::keys;
-    POST   "/admin/api-keys/:id/revoke"           operator()                          tenants::revoke_key;
+    GET    "/admin/api-keys"                      operator()                          api_keys::list;
+    POST   "/admin/api-keys/:id/revoke"           operator()                          api_keys::revoke;
     GET    "/admin/jobs"                          operator()                          support::jobs;
     GET    "/admin/jobs/:id/messages"             operator()                          support::messages;
     POST   "/admin/jobs/:id/retry"                operator()                          support::retry;
@@ -79,7 +97,7 @@ routes! {
     GET    "/admin/tenants/:id/webhook"           operator()                          webhooks::show;
     PATCH  "/admin/tenants/:id/webhook"           operator()                          webhooks::configure;
     POST   "/admin/tenants/:id/webhook/ping"      operator()                          webhooks::ping;
-    GET    "/admin/tenants/:id/webhook/deliveries" operator()                         webhooks::deliveries;
+    GET    "/admin/tenants/:id/webhook/deliveries" operator()                          webhooks::deliveries;
 
     GET    "/health"                              anyone()                            system::health;
     GET    "/ready"                               anyone()                            system::ready;
@@ -98,6 +116,8 @@ pub(super) struct Route {
 pub(super) enum Endpoint {
     /// Who has a key; with this scope, if there is one, and as often as the class allows.
     Key(Option<Scope>, RateClass, fn(Arc<Service>, Call, Account) -> Answer),
+    /// The partner of the account that the path names first; in the same way.
+    Child(Scope, RateClass, fn(Arc<Service>, Call, Account) -> Answer),
     /// The operator.
     Operator(fn(Arc<Service>, Call) -> Answer),
     /// Everybody. These paths have no version.
