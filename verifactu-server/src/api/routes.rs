@@ -13,7 +13,8 @@ use crate::config::{Limits, RateClass};
 
 use super::{
     Service, api_keys, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices,
-    jobs, me, partners, preview, records, reply::Reply, support, system, tenants, usage, webhooks,
+    jobs, lookup, me, nif, partners, preview, records, reply::Reply, support, system, tenants, usage,
+    webhooks,
 };
 
 macro_rules! routes {
@@ -44,6 +45,8 @@ routes! {
     POST   "/send-invoice"                        key(InvoicesWrite; Writes)          invoices::send;
     POST   "/cancel-invoice"                      key(InvoicesWrite; Writes)          invoices::cancel;
     POST   "/invoices/preview"                    key(InvoicesWrite; Writes)          preview::preview;
+    GET    "/invoices/lookup"                     key(InvoicesRead; Authority)        lookup::lookup;
+    POST   "/verify-nif"                          key(NifRead; Authority)             nif::verify;
     POST   "/batches"                             key(InvoicesWrite; Batches)         batches::create, batch;
     GET    "/batches/:id"                         key(InvoicesRead; JobReads)         batches::show;
     GET    "/jobs"                                key(InvoicesRead; JobReads)         jobs::list;
@@ -77,7 +80,7 @@ routes! {
     GET    "/partner/tenants/:id/invoice-records" child(PartnerRead; Reads)           records::list;
     GET    "/partner/tenants/:id/api-keys"        child(PartnerRead; Reads)           api_keys::list_of_child;
     POST   "/partner/tenants/:id/api-keys"        child(PartnerWrite; Writes)         api_keys::create_for_child;
-    POST   "/partner/tenants/:id/api-keys/:keyId/revoke" child(PartnerWrite; Writes)         api_keys::revoke_of_child;
+    POST   "/partner/tenants/:id/api-keys/:keyId/revoke" child(PartnerWrite; Writes)  api_keys::revoke_of_child;
     GET    "/partner/tenants/:id/certificate"     child(PartnerRead; Reads)           certificates::show;
     POST   "/partner/tenants/:id/certificate"     child(PartnerWrite; Certificates)   certificates::upload, certificate;
     DELETE "/partner/tenants/:id/certificate"     child(PartnerWrite; Certificates)   certificates::delete;
@@ -97,7 +100,7 @@ routes! {
     GET    "/admin/tenants/:id/webhook"           operator()                          webhooks::show;
     PATCH  "/admin/tenants/:id/webhook"           operator()                          webhooks::configure;
     POST   "/admin/tenants/:id/webhook/ping"      operator()                          webhooks::ping;
-    GET    "/admin/tenants/:id/webhook/deliveries" operator()                          webhooks::deliveries;
+    GET    "/admin/tenants/:id/webhook/deliveries" operator()                         webhooks::deliveries;
 
     GET    "/health"                              anyone()                            system::health;
     GET    "/ready"                               anyone()                            system::ready;
