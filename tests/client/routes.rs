@@ -23,6 +23,14 @@ use crate::{
 };
 
 const CHILD_NIF: &str = "B65410011";
+const OWN: &[Scope] = &[
+    Scope::InvoicesWrite,
+    Scope::InvoicesRead,
+    Scope::NifRead,
+    Scope::CertificatesRead,
+    Scope::CertificatesWrite,
+];
+const PARTNER: &[Scope] = &[Scope::PartnerRead, Scope::PartnerWrite];
 const PERSON_NIF: &str = "12345678Z";
 
 fn tenant(id: &str) -> CreateTenant {
@@ -54,13 +62,14 @@ async fn every_method_reaches_its_route() {
     let world = World::start().await;
     let operator = world.admin().operator();
     let id = operator.create_tenant(&tenant("erp")).await.unwrap().tenant_id;
-    let client = client(&world, &operator, &id, Scope::ALL).await;
+    let partner = client(&world, &operator, &id, PARTNER).await;
+    let client = client(&world, &operator, &id, OWN).await;
     client.upload_certificate(&world.pkcs12(), &Secret::new("test".into())).await.unwrap();
     let job = invoices(&client).await;
     account(&client, &job).await;
     authority(&client).await;
     administration(&operator, &id, &job).await;
-    partners(&world, &client.partner(), &id).await;
+    partners(&world, &partner.partner(), &id).await;
     world.server.stop().await;
     world.sandbox.stop().await;
 }
@@ -119,6 +128,8 @@ async fn invoices(client: &Client) -> Job {
     assert_eq!(found.iter().map(|job| job.num_serie.as_str()).collect::<Vec<_>>(), ["2"]);
 
     let job = found.into_iter().next().unwrap();
+    assert_eq!(client.job(job.job_id).await.unwrap(), job);
+    assert!(client.date().await.unwrap().is_some());
     let attempts = client.attempts(job.job_id).await.unwrap();
     assert_eq!(attempts.len(), 1);
     assert!(String::from_utf8(client.job_xml(job.job_id).await.unwrap()).unwrap().contains("RegistroAlta"));
@@ -129,7 +140,7 @@ async fn invoices(client: &Client) -> Job {
 
 async fn account(client: &Client, job: &Job) {
     let me = client.me().await.unwrap();
-    assert_eq!((me.tenant_id.as_str(), me.scopes.len()), ("erp", Scope::ALL.len()));
+    assert_eq!((me.tenant_id.as_str(), me.scopes.len()), ("erp", OWN.len()));
     assert_eq!(client.plan().await.unwrap().usage.invoices, 3);
     let used = &client.usage(2).await.unwrap()[0];
     assert_eq!((used.invoices, used.cancellations), (3, 1));
@@ -203,7 +214,7 @@ async fn administration(operator: &Operator, id: &TenantId, job: &Job) {
     let lost = Uuid::parse_str(&operator.create_api_key(&wanted).await.unwrap().id).unwrap();
     assert!(operator.revoke_api_key(lost).await.unwrap().revoked_at.is_some());
     let keys: Vec<_> = operator.api_keys(Some(id)).rows().try_collect().await.unwrap();
-    assert_eq!(keys.len(), 2);
+    assert_eq!(keys.len(), 3);
 
     let request = operator
         .jobs(&OperatorJobFilter { tenant_id: Some(id.clone()), ..OperatorJobFilter::default() })
@@ -280,7 +291,7 @@ fn the_client_that_waits_does_what_the_other_does() {
     let (id, inner) = runtime.block_on(async {
         let operator = world.admin().operator();
         let id = operator.create_tenant(&tenant("erp")).await.unwrap().tenant_id;
-        let client = client(&world, &operator, &id, Scope::ALL).await;
+        let client = client(&world, &operator, &id, OWN).await;
         (id, client)
     });
     let waiting = blocking::Client::new(inner).unwrap();
