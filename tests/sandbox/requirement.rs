@@ -112,7 +112,9 @@ async fn the_header_names_a_requirement_and_nothing_voluntary() {
     );
     assert_eq!(post(&bench, envelope_with(&last, &record())).await.status, StatusCode::OK);
     // A query has no place here, and a voluntary header none either.
-    post(&bench, query(&issuer_header(), ("2026", "09"), "", "")).await.assert_fault(4102, ": RegFactuSistemaFacturacion");
+    post(&bench, query(&issuer_header(), ("2026", "09"), "", ""))
+        .await
+        .assert_fault(4102, ": RegFactuSistemaFacturacion");
     post(&bench, envelope(&record())).await.assert_fault(4125, "obligatorio.");
 
     let requirements = Some(["R7".to_owned()].into());
