@@ -5,11 +5,13 @@
 mod circuit;
 mod doubt;
 mod halving;
+mod hostile;
 mod outcomes;
 mod pace;
 mod paths;
 mod place;
 mod shared;
 mod table;
+mod troubles;
 mod wire;
 mod world;
