@@ -13,7 +13,8 @@ fuzz_target!(|file: &[u8]| {
     if let Ok(opened) = open(file, &Secret::new("correct".to_owned()), Wanted { holder: holder.as_ref(), now }) {
         let certificate = opened.identity.certificate();
         assert!(certificate.is_valid_at(now), "an expired identity is refused");
-        assert!(opened.identity.sign(b"message").is_ok());
+        // Not every kind of key that is kept can sign; those that cannot say so.
+        let _ = opened.identity.sign(b"message");
     }
     let _ = Certificate::parse(file);
 });
