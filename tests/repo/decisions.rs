@@ -97,7 +97,13 @@ const HELD_BY: &[(u32, &[&str])] = &[
             "tests/api/records::a_system_of_the_callers_own_needs_leave",
         ],
     ),
-    (12, &["tests/engine/place::times_never_go_back_along_a_chain"]),
+    (
+        12,
+        &[
+            "tests/engine/place::times_never_go_back_along_a_chain",
+            "tests/engine/clock::a_clock_that_is_set_costs_no_record_and_no_order",
+        ],
+    ),
     (
         13,
         &[
@@ -146,7 +152,13 @@ const HELD_BY: &[(u32, &[&str])] = &[
             "verifactu-core/src/testing/ledger/append::l08_the_plan_counts_new_invoices",
         ],
     ),
-    (22, &["tests/api/operator::a_suspended_account_only_reads"]),
+    (
+        22,
+        &[
+            "tests/api/operator::a_suspended_account_only_reads",
+            "tests/api/partners::suspension_blocks_the_writes_of_whom_it_names",
+        ],
+    ),
     (
         23,
         &[
@@ -174,6 +186,22 @@ const HELD_BY: &[(u32, &[&str])] = &[
         ],
     ),
     (29, &["tests/sandbox/differential::core_and_sandbox_read_the_same_rules"]),
+    (
+        30,
+        &[
+            "tests/api/rates::checks_come_in_their_order",
+            "tests/api/idempotency::only_an_accepted_request_uses_its_key_up",
+        ],
+    ),
+    (
+        31,
+        &[
+            "tests/api/rates::each_kind_of_calls_has_a_rate_of_its_own",
+            "tests/api/rates::wrong_keys_have_a_limit_that_no_proved_key_feels",
+            "tests/api/rates::trusted_proxies_tell_where_a_request_comes_from",
+            "tests/api/batches::a_batch_is_many_requests",
+        ],
+    ),
 ];
 
 #[test]
