@@ -329,6 +329,17 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
 }
 
+/// What a partner changes of a child account. What is `None` stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ChangeChildTenant {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whether it may write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<TenantStatus>,
+}
+
 /// What an operator changes of an account. What is `None` stays; `Some(None)` removes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

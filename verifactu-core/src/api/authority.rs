@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::JobId;
+use crate::types::{JobId, Nif};
 
 use super::Timestamp;
 
@@ -83,6 +83,23 @@ pub enum FoundState {
     Anulado,
     /// Its record was refused.
     Incorrecto,
+}
+
+/// A taxpayer to be checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CheckNif {
+    /// The number.
+    pub nif: Nif,
+    /// The name; a natural person is not identified without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nombre: Option<String>,
+}
+
+/// Taxpayers to be checked, at most 100.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CheckNifs {
+    /// The taxpayers.
+    pub items: Vec<CheckNif>,
 }
 
 /// What the census says of a taxpayer.
