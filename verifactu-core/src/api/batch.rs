@@ -6,8 +6,51 @@ use crate::types::{BatchId, Huella, JobId};
 
 use super::{ErrorBody, JobStatus, Timestamp, Warning};
 
+/// Sends and cancels in one request.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BatchRequest {
+    /// Each with its own key. One that is wrong is refused by itself, and the others are taken.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Vec<super::schema::Any<BatchItem>>", length(min = 1, max = 1000))
+    )]
+    pub items: Vec<BatchItem>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BatchItem {
+    /// Which of the two it is.
+    pub op: BatchOperation,
+    /// Its idempotency key: 1 to 128 visible ASCII characters.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[!-~]{1,128}$")))]
+    pub idempotency_key: String,
+    /// The body that the route of its own takes.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "super::schema::OneOf<super::SendRequest, super::CancelRequest>")
+    )]
+    pub body: serde_json::Value,
+}
+
+/// What an item of a batch does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum BatchOperation {
+    /// As `POST /send-invoice`.
+    Send,
+    /// As `POST /cancel-invoice`.
+    Cancel,
+}
+
 /// What became of a batch as it was taken.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BatchTaken {
     /// The batch.
@@ -22,6 +65,7 @@ pub struct BatchTaken {
 
 /// How a batch stands.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Batch {
     /// The batch.
@@ -36,6 +80,7 @@ pub struct Batch {
 
 /// The items of a batch by the state of their jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct BatchCounts {
     /// Wait for their first sending.
@@ -67,6 +112,7 @@ impl BatchCounts {
 
 /// An item of a batch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BatchEntry {
     /// Its place in the batch, from 0.
@@ -78,6 +124,7 @@ pub struct BatchEntry {
 
 /// What became of an item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum BatchOutcome {
     /// There is a job for it.
@@ -97,6 +144,7 @@ pub enum BatchOutcome {
 
 /// The record that an invoice would become now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
     /// The string that the huella covers.

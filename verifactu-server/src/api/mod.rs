@@ -9,10 +9,13 @@ mod call;
 mod certificates;
 mod chains;
 mod error;
+mod examples;
 mod invoices;
 mod jobs;
 mod me;
 mod multipart;
+mod operation;
+mod parameters;
 mod preview;
 mod query;
 mod records;
@@ -26,8 +29,10 @@ mod view;
 mod wait;
 mod webhooks;
 
-pub(crate) use error::Fault;
+pub(crate) use error::{Fault, Success, status};
+pub(crate) use operation::{Body, Header, Parameter, Shape, shape};
 pub(crate) use reply::Pieces;
+pub(crate) use routes::{Endpoint, ROUTES, Route};
 pub(crate) use usage::Requests;
 pub(crate) use view::Views;
 
@@ -59,7 +64,7 @@ use crate::{
 
 use call::Call;
 use reply::Reply;
-use routes::{Endpoint, Found};
+use routes::Found;
 
 /// What the endpoints work with.
 pub(crate) struct Service {
@@ -174,16 +179,22 @@ impl Service {
         };
         let Arrived { request, path, query, headers, body, .. } = arrived;
         let call = Call { request, headers, variables, path, query, body };
+        let parameters = route.operation.query;
         match route.endpoint {
-            Endpoint::Anyone(handler) => handler(self, call).await,
+            Endpoint::Anyone(handler) => {
+                query::check(&call, parameters)?;
+                handler(self, call).await
+            }
             _ if self.role == Role::Worker => Err(Fault::NotFound("route")),
             Endpoint::Operator(handler) => {
                 self.operator(&call.headers)?;
+                query::check(&call, parameters)?;
                 handler(self, call).await
             }
             Endpoint::Key(scope, handler) => {
                 let account = self.account(&call.headers, scope).await?;
                 self.requests.count(&account.tenant.id, Month::in_madrid(self.clock.now()));
+                query::check(&call, parameters)?;
                 handler(self, call, account).await
             }
         }
