@@ -9,6 +9,7 @@ mod idempotency;
 mod limits;
 mod lists;
 mod operator;
+mod partners;
 mod plans;
 mod queue;
 mod records;

@@ -134,12 +134,15 @@ pub struct CreateTenant {
     pub id: TenantId,
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub name: Option<String>,
     /// Name of the issuer, for bodies without `nombre`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub issuer_name: Option<String>,
     /// Its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<64>>"))]
     pub plan_id: Option<String>,
     /// The partner it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,6 +152,7 @@ pub struct CreateTenant {
     pub allowed_nif: Option<Nif>,
     /// Whether its bodies may name their own computer system.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub client_sif_enabled: bool,
 }
 
@@ -161,6 +165,7 @@ pub struct CreateChildTenant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<TenantId>,
     /// Its name.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::types::Text<120>"))]
     pub name: String,
     /// The only issuer it may act for.
     pub allowed_nif: Nif,
@@ -197,6 +202,20 @@ pub struct TenantPatch {
     pub representante: Option<Option<Representative>>,
 }
 
+/// Changes of a child account (partner). What is absent stays.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ChildTenantPatch {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
+    pub name: Option<String>,
+    /// Whether it may write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<TenantStatus>,
+}
+
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -231,6 +250,7 @@ pub struct Tenant {
 #[serde(deny_unknown_fields)]
 pub struct Representative {
     /// Name.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::types::Text<120>"))]
     pub nombre: String,
     /// NIF.
     pub nif: Nif,
@@ -305,8 +325,10 @@ pub struct CreateApiKey {
     pub tenant_id: TenantId,
     /// What it is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub name: Option<String>,
     /// What it allows.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub scopes: Vec<Scope>,
     /// When it stops working.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -320,8 +342,10 @@ pub struct CreateApiKey {
 pub struct CreateChildApiKey {
     /// What it is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub name: Option<String>,
     /// What it allows.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub scopes: Vec<Scope>,
     /// When it stops working.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -327,7 +327,6 @@ impl JsonSchema for SendRequest {
         let mut schema = SendInvoice::json_schema(generator);
         join(&mut schema, SharedSpellings::json_schema(generator));
         join(&mut schema, SendSpellings::json_schema(generator));
-        // The account may have a name registered.
         as_read(&mut schema);
         schema
     }

@@ -35,6 +35,7 @@ pub(super) async fn upload(service: Arc<Service>, call: Call, account: Account) 
         _ => return Err(Fault::MediaType("application/json or multipart/form-data")),
     };
     account.may_write()?;
+    let actor = account.caller().id.clone();
     let tenant = account.tenant;
     let now = service.clock.now();
     let permit = tokio::time::timeout(PATIENCE, service.uploads.acquire()).await;
@@ -55,8 +56,7 @@ pub(super) async fn upload(service: Arc<Service>, call: Call, account: Account) 
         uploaded_at: now,
     };
     service.accounts.put_certificate(&certificate).await?;
-    let actor = tenant.id.as_str();
-    service.audit(actor, "certificate.upload", tenant.id.to_string(), call.request).await?;
+    service.audit(actor.as_str(), "certificate.upload", tenant.id.to_string(), call.request).await?;
     service.release(&tenant.id).await?;
     let shown = view::certificate(identity.certificate(), now, normalized_from_legacy);
     let status = CertificateStatus { has_certificate: true, certificate: Some(shown) };
@@ -80,7 +80,8 @@ pub(super) async fn delete(service: Arc<Service>, call: Call, account: Account) 
     if !service.accounts.delete_certificate(tenant).await? {
         return Err(Fault::NotFound("certificate"));
     }
-    service.audit(tenant.as_str(), "certificate.delete", tenant.to_string(), call.request).await?;
+    let actor = account.caller().id.as_str();
+    service.audit(actor, "certificate.delete", tenant.to_string(), call.request).await?;
     let chains = service.engine.ledger().chains(tenant).await?;
     let waiting_jobs = chains.iter().map(|chain| chain.pending).sum();
     Reply::json(Success::Ok, call.request, CertificateRemoved { has_certificate: false, waiting_jobs })

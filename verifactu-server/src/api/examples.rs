@@ -39,3 +39,10 @@ pub(super) const KEY: &str = r#"{
 
 pub(super) const WEBHOOK: &str =
     r#"{ "url": "https://erp.example.com/verifactu", "secret": "whsec_c2VjcmV0IG9mIGEgcmVjZWl2ZXI=" }"#;
+
+pub(super) const CHILD: &str =
+    r#"{ "id": "panaderia-sol", "name": "Panadería Sol", "allowedNif": "12345678Z" }"#;
+
+pub(super) const CHILD_PATCH: &str = r#"{ "name": "Panadería del Sol", "status": "ACTIVE" }"#;
+
+pub(super) const CHILD_KEY: &str = r#"{ "name": "TPV", "scopes": ["invoices:write", "invoices:read"] }"#;

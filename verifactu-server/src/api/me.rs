@@ -13,7 +13,7 @@ use super::{
 };
 
 pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
-    let Account { tenant, key } = account;
+    let Account { tenant, key, .. } = account;
     let me = Me {
         tenant_id: tenant.id,
         name: tenant.name.map(|name| name.to_string()),

@@ -3,6 +3,7 @@
 //! [`routes`] says what there is, [`auth`] who calls, [`error`] what a failure looks like from
 //! outside. The endpoints turn requests into calls of the engine and the accounts, and hold no state.
 
+mod api_keys;
 mod auth;
 mod batches;
 mod call;
@@ -16,6 +17,7 @@ mod me;
 mod multipart;
 mod operation;
 mod parameters;
+mod partners;
 mod preview;
 mod query;
 mod records;
@@ -196,6 +198,13 @@ impl Service {
                 self.requests.count(&account.tenant.id, Month::in_madrid(self.clock.now()));
                 query::check(&call, parameters)?;
                 handler(self, call, account).await
+            }
+            Endpoint::Child(scope, handler) => {
+                let partner = self.account(&call.headers, Some(scope)).await?;
+                self.requests.count(&partner.tenant.id, Month::in_madrid(self.clock.now()));
+                let child = self.child(partner, call.variable()).await?;
+                query::check(&call, parameters)?;
+                handler(self, call, child).await
             }
         }
     }

@@ -12,8 +12,8 @@ use std::{future::Future, pin::Pin, sync::Arc};
 use http::Method;
 use verifactu_core::api::{
     ApiKeys, AuditEvents, Batch, BatchRequest, BatchTaken, CancelRequest, CertificateForm,
-    CertificateRemoved, CertificateStatus, CertificateUpload, ChainVerification, Chains, CreateApiKey,
-    CreateTenant, CreatedApiKey,
+    CertificateRemoved, CertificateStatus, CertificateUpload, ChainVerification, Chains, ChildTenantPatch,
+    CreateApiKey, CreateChildApiKey, CreateChildTenant, CreateTenant, CreatedApiKey,
     ErrorCode::{
         AccountSuspended, AllowedNifMismatch, CertNifMismatch, ChainContinuity, ChainState,
         CorrectionConflict, Expired, HuellaMismatch, InvoiceAlreadySubmitted, IssuerHeld, JobNotRetryable,
@@ -27,7 +27,7 @@ use verifactu_core::api::{
 use crate::config::Limits;
 
 use super::{
-    Service,
+    Service, api_keys,
     auth::Account,
     batches,
     call::Call,
@@ -39,7 +39,7 @@ use super::{
         CLASS, CODE, CURSOR, DAYS, EXPORT, FROM, JOBS, LIMIT, LOCATION, MONTHS, NEXT_PAGE, OLDER_THAN, PART,
         PICTURE, POSITION_CURSOR, RECORDS, REQUEST_ID, STATUS, TENANT_CURSOR, TENANT_ID, TO,
     },
-    preview, records,
+    partners, preview, records,
     reply::Reply,
     support, system, tenants, usage, webhooks,
 };
@@ -62,11 +62,18 @@ macro_rules! routes {
     (@ key($scope:ident) $handler:path) => {
         Endpoint::Key(Some(Scope::$scope), |s, c, a| Box::pin($handler(s, c, a)))
     };
+    (@ child($scope:ident) $handler:path) => {
+        Endpoint::Child(Scope::$scope, |s, c, a| Box::pin($handler(s, c, a)))
+    };
     (@ operator() $handler:path) => { Endpoint::Operator(|s, c| Box::pin($handler(s, c))) };
     (@ anyone() $handler:path) => { Endpoint::Anyone(|s, c| Box::pin($handler(s, c))) };
     (@ limit) => { |limits| limits.body };
     (@ limit $limit:ident) => { |limits| limits.$limit };
 }
+
+const UPLOAD: Operation = answers::<CertificateStatus>()
+    .takes(&[json::<CertificateUpload>(examples::CERTIFICATE), form::<CertificateForm>()])
+    .fails(&[AccountSuspended, CertNifMismatch, WrongPassphrase, Malformed, LegacyRc2, Expired]);
 
 routes! {
     /// Sends an invoice.
@@ -112,7 +119,7 @@ routes! {
     ///
     /// At regulation size, also before the authority has answered. A cancellation has none.
     GET    "/jobs/:id/qr"           key(InvoicesRead)      jobs::qr
-        => sends(&["image/svg+xml", "image/png", "text/plain; charset=utf-8"]).query(&[PICTURE]);
+        => sends(&["image/svg+xml", "image/png", "text/plain"]).query(&[PICTURE]);
 
     /// Shows the account behind the key.
     GET    "/me"                    key()                  me::show           => answers::<Me>();
@@ -146,7 +153,7 @@ routes! {
     GET    "/me/invoice-records/:id/xml" key(InvoicesRead)  records::xml      => sends(&["application/xml"]);
     /// Draws the QR of a record's invoice.
     GET    "/me/invoice-records/:id/qr"  key(InvoicesRead)  records::qr
-        => sends(&["image/svg+xml", "image/png", "text/plain; charset=utf-8"]).query(&[PICTURE]);
+        => sends(&["image/svg+xml", "image/png", "text/plain"]).query(&[PICTURE]);
     /// Tells whose the certificate is, and until when it holds.
     GET    "/me/certificate"        key(CertificatesRead)  certificates::show => answers::<CertificateStatus>();
     /// Uploads the certificate, or replaces it.
@@ -154,13 +161,62 @@ routes! {
     /// A PKCS#12 file with its passphrase. Key and chain are kept sealed, the file is not; nothing of it
     /// is ever returned.
     POST   "/me/certificate"        key(CertificatesWrite) certificates::upload, certificate
-        => answers::<CertificateStatus>()
-            .takes(&[json::<CertificateUpload>(examples::CERTIFICATE), form::<CertificateForm>()])
-            .fails(&[AccountSuspended, CertNifMismatch, WrongPassphrase, Malformed, LegacyRc2, Expired]);
+        => UPLOAD;
     /// Removes the certificate.
     ///
     /// Jobs that wait are held until there is another.
     DELETE "/me/certificate"        key(CertificatesWrite) certificates::delete
+        => answers::<CertificateRemoved>().fails(&[AccountSuspended, NotFound]);
+
+    /// Lists the partner's child accounts, by identifier.
+    GET    "/partner/tenants"       key(PartnerRead)       partners::list
+        => answers::<Tenants>().query(&[LIMIT, TENANT_CURSOR]);
+    /// Creates a child account.
+    ///
+    /// It acts for one issuer, `allowedNif`, for good. An identifier is made up if none is given.
+    POST   "/partner/tenants"       key(PartnerWrite)      partners::create
+        => creates::<Tenant>().takes(&[json::<CreateChildTenant>(examples::CHILD)]).gives(&[LOCATION.always()])
+            .fails(&[AccountSuspended, TenantExists]);
+    /// Shows a child account.
+    GET    "/partner/tenants/:id"   child(PartnerRead)     partners::show     => answers::<Tenant>();
+    /// Changes a child account.
+    ///
+    /// What the operator has suspended only the operator lets go on.
+    PATCH  "/partner/tenants/:id"   child(PartnerWrite)    partners::change
+        => answers::<Tenant>().takes(&[json::<ChildTenantPatch>(examples::CHILD_PATCH)]).fails(&[AccountSuspended]);
+    /// Lists a child's jobs, newest first.
+    GET    "/partner/tenants/:id/jobs"             child(PartnerRead)  jobs::list
+        => answers::<Jobs>().query(JOBS).gives(&[NEXT_PAGE]);
+    /// Lists a child's chains.
+    GET    "/partner/tenants/:id/chains"           child(PartnerRead)  chains::list => answers::<Chains>();
+    /// Counts a child's invoices, cancellations and requests by month.
+    GET    "/partner/tenants/:id/usage"            child(PartnerRead)  usage::usage
+        => answers::<Months<MonthlyUsage>>().query(&[MONTHS]);
+    /// Lists a child's records, newest first.
+    GET    "/partner/tenants/:id/invoice-records"  child(PartnerRead)  records::list
+        => answers::<InvoiceRecords>().query(RECORDS).gives(&[NEXT_PAGE]);
+    /// Lists a child's keys, the oldest first and never in full.
+    GET    "/partner/tenants/:id/api-keys"         child(PartnerRead)  api_keys::list_of_child
+        => answers::<ApiKeys>().query(&[LIMIT, CURSOR]);
+    /// Creates a key of a child, without the scopes of partners.
+    ///
+    /// The answer is the only one that shows it.
+    POST   "/partner/tenants/:id/api-keys"         child(PartnerWrite) api_keys::create_for_child
+        => creates::<CreatedApiKey>().takes(&[json::<CreateChildApiKey>(examples::CHILD_KEY)])
+            .fails(&[AccountSuspended]);
+    /// Revokes a key of a child.
+    POST   "/partner/tenants/:id/api-keys/:keyId/revoke" child(PartnerWrite) api_keys::revoke_of_child
+        => answers::<RevokedApiKey>().fails(&[AccountSuspended]);
+    /// Tells whose a child's certificate is, and until when it holds.
+    GET    "/partner/tenants/:id/certificate"      child(PartnerRead)  certificates::show
+        => answers::<CertificateStatus>();
+    /// Uploads a child's certificate, or replaces it.
+    ///
+    /// Its holder is the child's `allowedNif`.
+    POST   "/partner/tenants/:id/certificate"      child(PartnerWrite) certificates::upload, certificate
+        => UPLOAD;
+    /// Removes a child's certificate.
+    DELETE "/partner/tenants/:id/certificate"      child(PartnerWrite) certificates::delete
         => answers::<CertificateRemoved>().fails(&[AccountSuspended, NotFound]);
 
     /// Creates an account.
@@ -170,7 +226,7 @@ routes! {
     /// Creates an API key.
     ///
     /// The answer is the only one that shows it.
-    POST   "/admin/api-keys"        operator()             tenants::create_key
+    POST   "/admin/api-keys"        operator()             api_keys::create
         => creates::<CreatedApiKey>().takes(&[json::<CreateApiKey>(examples::KEY)]).fails(&[NotFound]);
     /// Lists accounts, by identifier.
     GET    "/admin/tenants"         operator()             tenants::list
@@ -183,12 +239,12 @@ routes! {
     PATCH  "/admin/tenants/:id"     operator()             tenants::change
         => answers::<Tenant>().takes(&[json::<TenantPatch>(examples::TENANT_PATCH)]);
     /// Lists keys, the oldest first and never in full.
-    GET    "/admin/api-keys"        operator()             tenants::keys
+    GET    "/admin/api-keys"        operator()             api_keys::list
         => answers::<ApiKeys>().query(&[TENANT_ID, LIMIT, CURSOR]);
     /// Revokes a key.
     ///
     /// From the next request on it lets nobody in.
-    POST   "/admin/api-keys/:id/revoke"            operator() tenants::revoke_key => answers::<RevokedApiKey>();
+    POST   "/admin/api-keys/:id/revoke"            operator() api_keys::revoke => answers::<RevokedApiKey>();
     /// Searches the jobs of all accounts, newest first.
     GET    "/admin/jobs"            operator()             support::jobs
         => answers::<OperatorJobs>()
@@ -246,6 +302,8 @@ pub(crate) struct Route {
 pub(crate) enum Endpoint {
     /// Who has a key; with this scope, if there is one.
     Key(Option<Scope>, fn(Arc<Service>, Call, Account) -> Answer),
+    /// The partner of the account that the path names first; with this scope.
+    Child(Scope, fn(Arc<Service>, Call, Account) -> Answer),
     /// The operator.
     Operator(fn(Arc<Service>, Call) -> Answer),
     /// Everybody. These paths have no version.

@@ -40,12 +40,12 @@ const BODY: &[ErrorCode] = &[ErrorCode::InvalidJson, ErrorCode::UnsupportedMedia
 /// Every code that a route can answer, in the order of the code list.
 pub(crate) fn codes(route: &Route) -> Vec<ErrorCode> {
     let caller: &[_] = match &route.endpoint {
-        Endpoint::Key(..) => KEYED,
+        Endpoint::Key(..) | Endpoint::Child(..) => KEYED,
         Endpoint::Operator(_) => OPERATOR,
         Endpoint::Anyone(_) => &[],
     };
     let scope: &[_] = match &route.endpoint {
-        Endpoint::Key(Some(_), _) => &[ErrorCode::InsufficientScope],
+        Endpoint::Key(Some(_), _) | Endpoint::Child(..) => &[ErrorCode::InsufficientScope],
         _ => &[],
     };
     let body: &[_] = if route.operation.takes.is_empty() { &[] } else { BODY };

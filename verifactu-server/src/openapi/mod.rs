@@ -14,7 +14,10 @@ use schemars::{
 };
 use serde_json::{Map, Value, json};
 
-use verifactu_core::types::{Environment, RequestId};
+use verifactu_core::{
+    api::Scope,
+    types::{Environment, RequestId},
+};
 
 use crate::api::{Body, Endpoint, Header, Parameter, ROUTES, Route, Shape, Success, shape};
 
@@ -164,7 +167,7 @@ fn group_of(route: &Route) -> &'static str {
     let begins = |start: &&str| {
         route.path.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    GROUPS.iter().find(|group| group.2.iter().any(|start| begins(start))).map_or("System", |group| group.0)
+    GROUPS.iter().find(|group| group.2.iter().any(&begins)).map_or("System", |group| group.0)
 }
 
 fn operation(route: &Route, schemas: &mut Schemas, errors: &mut errors::Errors) -> Value {
@@ -179,7 +182,7 @@ fn operation(route: &Route, schemas: &mut Schemas, errors: &mut errors::Errors) 
             (_, line) => text + " " + line,
         });
     let mut operation = json!({
-        "operationId": route.name.replace("::", "_").replace(' ', ""),
+        "operationId": operation_id(route),
         "tags": [group_of(route)],
         "summary": summary.trim_end_matches('.'),
     });
@@ -199,14 +202,26 @@ fn operation(route: &Route, schemas: &mut Schemas, errors: &mut errors::Errors) 
     }
     operation["responses"] = responses(route, schemas, errors);
     match &route.endpoint {
-        Endpoint::Key(scope, _) => {
-            let scopes: Vec<_> = scope.iter().map(|scope| scope.as_str()).collect();
-            operation["security"] = json!([{ "apiKey": scopes }, { "bearer": scopes }]);
-        }
+        Endpoint::Key(scope, _) => operation["security"] = keyed(*scope),
+        Endpoint::Child(scope, _) => operation["security"] = keyed(Some(*scope)),
         Endpoint::Operator(_) => operation["security"] = json!([{ "adminKey": [] }]),
         Endpoint::Anyone(_) => {}
     }
     operation
+}
+
+/// What answers names the operation; for a child account it is another one.
+fn operation_id(route: &Route) -> String {
+    let name = route.name.replace("::", "_").replace(' ', "");
+    match route.endpoint {
+        Endpoint::Child(..) if !name.ends_with("_child") => name + "_of_child",
+        _ => name,
+    }
+}
+
+fn keyed(scope: Option<Scope>) -> Value {
+    let scopes: Vec<_> = scope.iter().map(|scope| scope.as_str()).collect();
+    json!([{ "apiKey": scopes }, { "bearer": scopes }])
 }
 
 /// The variables of a path. Any text is looked up; what cannot be an identifier is not found.
