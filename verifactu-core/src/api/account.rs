@@ -171,42 +171,10 @@ pub struct CreateChildTenant {
     pub allowed_nif: Nif,
 }
 
-/// Changes of an account (operator). What is absent stays; null removes a value.
-#[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TenantPatch {
-    /// Its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
-    pub name: Option<Option<String>>,
-    /// Name of the issuer, for bodies without `nombre`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
-    pub issuer_name: Option<Option<String>>,
-    /// Its plan.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<64>>"))]
-    pub plan_id: Option<Option<String>>,
-    /// Whether it may write.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<TenantStatus>,
-    /// The only issuer it may act for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allowed_nif: Option<Option<Nif>>,
-    /// Whether its bodies may name their own computer system.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_sif_enabled: Option<bool>,
-    /// Whom it names in the header as its representative.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub representante: Option<Option<Representative>>,
-}
-
-/// Changes of a child account (partner). What is absent stays.
-#[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct ChildTenantPatch {
+/// What a partner changes of a child account. What is `None` stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct ChangeChildTenant {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
@@ -413,25 +381,59 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// Where the events of an account go (operator). A `url` of null removes them.
-#[derive(Clone, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// What an operator changes of an account. What is `None` stays; `Some(None)` removes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeTenant {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
+    pub name: Option<Option<String>>,
+    /// Name of the issuer, for bodies without `nombre`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
+    pub issuer_name: Option<Option<String>>,
+    /// Its plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<64>>"))]
+    pub plan_id: Option<Option<String>>,
+    /// Whether it may write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<TenantStatus>,
+    /// The only issuer it may act for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_nif: Option<Option<Nif>>,
+    /// Whether its bodies may name their own computer system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_sif_enabled: Option<bool>,
+    /// Whom it names in the header as its representative.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub representante: Option<Option<Representative>>,
+}
+
+/// Where the events of an account go (operator). What is `None` stays; a `url` of `Some(None)` removes
+/// the webhook.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[serde(rename_all = "camelCase")]
 pub struct WebhookPatch {
-    /// HTTPS address; null removes the webhook.
-    #[serde(default, deserialize_with = "present")]
+    /// HTTPS address.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<Option<String>>,
     /// Secret that signs the events.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "expose_if_given")]
     pub secret: Option<Secret>,
     /// Whether events are sent.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// Tells null from absence.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
+fn expose_if_given<S: serde::Serializer>(secret: &Option<Secret>, serializer: S) -> Result<S::Ok, S::Error> {
+    match secret {
+        Some(secret) => expose(secret, serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// Where the events of an account go; never the secret.

@@ -4,14 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{BatchId, Huella, JobId};
 
-use super::{ErrorBody, JobStatus, Timestamp, Warning};
+use super::{CancelInvoice, ErrorBody, JobStatus, SendInvoice, Timestamp, Warning};
 
-/// Sends and cancels in one request.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct BatchRequest {
-    /// Each with its own key. One that is wrong is refused by itself, and the others are taken.
+/// Many sends and cancels in one request, at most 1000, taken in their order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct CreateBatch {
+    /// Each with its own key and outcome.
     #[cfg_attr(
         feature = "schema",
         schemars(with = "Vec<super::schema::Any<BatchItem>>", length(min = 1, max = 1000))
@@ -19,33 +18,25 @@ pub struct BatchRequest {
     pub items: Vec<BatchItem>,
 }
 
-/// One of them.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// A send or a cancel within a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct BatchItem {
-    /// Which of the two it is.
-    pub op: BatchOperation,
-    /// Its idempotency key: 1 to 128 visible ASCII characters.
-    #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[!-~]{1,128}$")))]
+    /// Its idempotency key.
     pub idempotency_key: String,
-    /// The body that the route of its own takes.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "super::schema::OneOf<super::SendRequest, super::CancelRequest>")
-    )]
-    pub body: serde_json::Value,
+    /// What is to be done.
+    #[serde(flatten)]
+    pub body: BatchBody,
 }
 
 /// What an item of a batch does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum BatchOperation {
-    /// As `POST /send-invoice`.
-    Send,
-    /// As `POST /cancel-invoice`.
-    Cancel,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "op", content = "body", rename_all = "lowercase")]
+pub enum BatchBody {
+    /// Sends an invoice.
+    Send(Box<SendInvoice>),
+    /// Cancels one.
+    Cancel(Box<CancelInvoice>),
 }
 
 /// What became of a batch as it was taken.

@@ -23,8 +23,8 @@ use crate::{
 };
 
 use super::{
-    CancelInvoice, CancelRequest, ErrorCode, ForeignDocument, Place, Scope, SendInvoice, SendRequest,
-    Timestamp,
+    BatchItem, CancelInvoice, CancelRequest, ErrorCode, ForeignDocument, Place, Scope, SendInvoice,
+    SendRequest, Timestamp,
     names::{aliases, rest_name},
     parts::KEY_SPELLINGS,
 };
@@ -316,6 +316,38 @@ struct CancelledInvoice {
     num_serie: InvoiceNumber,
     /// Date of issue.
     fecha: Date,
+}
+
+/// An item of a batch, as it is read.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code, reason = "its shape is all that matters")]
+struct ItemRead {
+    /// Which of the two it is.
+    op: Operation,
+    /// Its idempotency key: 1 to 128 visible ASCII characters.
+    #[schemars(regex(pattern = "^[!-~]{1,128}$"))]
+    idempotency_key: String,
+    /// What the route of its own takes.
+    body: OneOf<SendRequest, CancelRequest>,
+}
+
+struct Operation;
+
+schemas! {
+    Operation => { "enum": ["send", "cancel"] };
+}
+
+impl JsonSchema for BatchItem {
+    fn schema_name() -> Cow<'static, str> {
+        "BatchItem".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = ItemRead::json_schema(generator);
+        schema.insert("description".to_owned(), "A send or a cancel within a batch.".into());
+        schema
+    }
 }
 
 impl JsonSchema for SendRequest {

@@ -11,9 +11,9 @@ use std::{future::Future, pin::Pin, sync::Arc};
 
 use http::Method;
 use verifactu_core::api::{
-    ApiKeys, AuditEvents, Batch, BatchRequest, BatchTaken, CancelRequest, CertificateForm,
-    CertificateRemoved, CertificateStatus, CertificateUpload, ChainVerification, Chains, ChildTenantPatch,
-    CreateApiKey, CreateChildApiKey, CreateChildTenant, CreateTenant, CreatedApiKey,
+    ApiKeys, AuditEvents, Batch, BatchTaken, CancelRequest, CertificateForm, CertificateRemoved,
+    CertificateStatus, CertificateUpload, ChainVerification, Chains, ChangeChildTenant, ChangeTenant,
+    CreateApiKey, CreateBatch, CreateChildApiKey, CreateChildTenant, CreateTenant, CreatedApiKey,
     ErrorCode::{
         AccountSuspended, AllowedNifMismatch, CertNifMismatch, ChainContinuity, ChainState,
         CorrectionConflict, Expired, HuellaMismatch, InvoiceAlreadySubmitted, IssuerHeld, JobNotRetryable,
@@ -21,7 +21,7 @@ use verifactu_core::api::{
     },
     ExpiringCertificates, Health, InvoiceRecord, InvoiceRecords, Job, JobAttempts, JobMessages, Jobs, Me,
     MonthlyLedger, MonthlyUsage, Months, OperatorJobs, PlanStatus, Preview, Ready, RevokedApiKey, Scope,
-    SendRequest, Tenant, TenantPatch, Tenants, WebhookDeliveries, WebhookInfo, WebhookPatch, WebhookTrial,
+    SendRequest, Tenant, Tenants, WebhookDeliveries, WebhookInfo, WebhookPatch, WebhookTrial,
 };
 
 use crate::config::Limits;
@@ -100,7 +100,7 @@ routes! {
     /// Up to 1000, in their order. Each has its own key and its own outcome; a batch that is repeated
     /// finds the same jobs again.
     POST   "/batches"               key(InvoicesWrite)     batches::create, batch
-        => accepts::<BatchTaken>().takes(&[json::<BatchRequest>(examples::BATCH)]).gives(&[LOCATION.always()]);
+        => accepts::<BatchTaken>().takes(&[json::<CreateBatch>(examples::BATCH)]).gives(&[LOCATION.always()]);
     /// Shows where a batch stands.
     ///
     /// For 30 days. Its jobs and records stay.
@@ -183,7 +183,7 @@ routes! {
     ///
     /// What the operator has suspended only the operator lets go on.
     PATCH  "/partner/tenants/:id"   child(PartnerWrite)    partners::change
-        => answers::<Tenant>().takes(&[json::<ChildTenantPatch>(examples::CHILD_PATCH)]).fails(&[AccountSuspended]);
+        => answers::<Tenant>().takes(&[json::<ChangeChildTenant>(examples::CHILD_PATCH)]).fails(&[AccountSuspended]);
     /// Lists a child's jobs, newest first.
     GET    "/partner/tenants/:id/jobs"             child(PartnerRead)  jobs::list
         => answers::<Jobs>().query(JOBS).gives(&[NEXT_PAGE]);
@@ -237,7 +237,7 @@ routes! {
     ///
     /// What the body does not name stays; null removes a value.
     PATCH  "/admin/tenants/:id"     operator()             tenants::change
-        => answers::<Tenant>().takes(&[json::<TenantPatch>(examples::TENANT_PATCH)]);
+        => answers::<Tenant>().takes(&[json::<ChangeTenant>(examples::TENANT_PATCH)]);
     /// Lists keys, the oldest first and never in full.
     GET    "/admin/api-keys"        operator()             api_keys::list
         => answers::<ApiKeys>().query(&[TENANT_ID, LIMIT, CURSOR]);
