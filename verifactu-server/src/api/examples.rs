@@ -46,3 +46,5 @@ pub(super) const CHILD: &str =
 pub(super) const CHILD_PATCH: &str = r#"{ "name": "Panadería del Sol", "status": "ACTIVE" }"#;
 
 pub(super) const CHILD_KEY: &str = r#"{ "name": "TPV", "scopes": ["invoices:write", "invoices:read"] }"#;
+
+pub(super) const TAXPAYER: &str = r#"{ "nif": "B12345674", "nombre": "Emisor SL" }"#;

@@ -92,6 +92,11 @@ pub(super) const fn answers<T: JsonSchema>() -> Operation {
     Operation { ok: Some(enveloped::<T>), ..NOTHING }
 }
 
+/// Answers 200 with an `A` or a `B` in the envelope.
+pub(super) const fn answers_either<A: JsonSchema, B: JsonSchema>() -> Operation {
+    Operation { ok: Some(either::<A, B>), ..NOTHING }
+}
+
 /// Answers 201 with a `T` in the envelope.
 pub(super) const fn creates<T: JsonSchema>() -> Operation {
     Operation { created: Some(enveloped::<T>), ..NOTHING }

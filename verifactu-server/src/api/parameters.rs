@@ -3,8 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use uuid::Uuid;
 use verifactu_core::{
-    api::{JobStatus, JobType, RecordState, RecordType},
-    types::{InvoiceNumber, Nif, RequestId, TenantId},
+    api::{JobStatus, JobType, LookupSource, RecordState, RecordType},
+    types::{self, Date, InvoiceNumber, Nif, RequestId, TenantId},
 };
 
 use super::{
@@ -46,6 +46,8 @@ shapes! {
     Export => { "type": "string", "enum": ["ndjson", "xml"], "default": "ndjson" };
     Part => { "type": "string", "enum": ["request", "response"], "default": "request" };
     Class => { "type": "string", "enum": (CLASSES.iter().map(|class| view::class(*class)).collect::<Vec<_>>()) };
+    Year => { "type": "integer", "minimum": 1900, "maximum": 2999 };
+    MonthNumber => { "type": "integer", "minimum": 1, "maximum": 12 };
     Code => { "type": "integer" };
     Position => { "type": "integer", "minimum": 0 };
     Key => { "type": "string", "pattern": "^[!-~]{1,128}$", "examples": ["6c2f3a1e-8f0e-4b53-9d0f-0f3f4a1b2c3d"] };
@@ -103,6 +105,17 @@ macro_rules! listing {
 
 listing!(JOBS: STATUS, TYPE, NIF, NUM_SERIE);
 listing!(RECORDS: NIF, SERIE, TIPO, ESTADO);
+
+pub(super) const LOOKUP: &[Parameter] = &[
+    parameter::<Nif>("nif", "The issuer.").required(),
+    parameter::<InvoiceNumber>("numSerie", "The invoice; goes with `fecha`."),
+    parameter::<Date>("fecha", "Its date of issue."),
+    parameter::<Year>("ejercicio", "The year; goes with `periodo`."),
+    parameter::<MonthNumber>("periodo", "The month."),
+    parameter::<LookupSource>("source", "Who is asked; the authority, if nothing is said."),
+    parameter::<types::Text<120>>("nombre", "The issuer's name, where no record tells it."),
+    parameter::<Text>("clavePaginacion", "The `clavePaginacion` of the page before."),
+];
 
 pub(super) const IDEMPOTENCY_KEY: Parameter = parameter::<Key>(
     "x-idempotency-key",

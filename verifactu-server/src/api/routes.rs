@@ -13,15 +13,17 @@ use http::Method;
 use verifactu_core::api::{
     ApiKeys, AuditEvents, Batch, BatchTaken, CancelRequest, CertificateForm, CertificateRemoved,
     CertificateStatus, CertificateUpload, ChainVerification, Chains, ChangeChildTenant, ChangeTenant,
-    CreateApiKey, CreateBatch, CreateChildApiKey, CreateChildTenant, CreateTenant, CreatedApiKey,
+    CheckedNif, CheckedNifs, CreateApiKey, CreateBatch, CreateChildApiKey, CreateChildTenant, CreateTenant,
+    CreatedApiKey,
     ErrorCode::{
-        AccountSuspended, AllowedNifMismatch, CertNifMismatch, ChainContinuity, ChainState,
-        CorrectionConflict, Expired, HuellaMismatch, InvoiceAlreadySubmitted, IssuerHeld, JobNotRetryable,
-        LegacyRc2, Malformed, NotFound, TenantCertificateRequired, TenantExists, WrongPassphrase,
+        self, AccountSuspended, AllowedNifMismatch, AuthorityError, AuthorityTimeout, CertNifMismatch,
+        ChainContinuity, ChainState, CorrectionConflict, Expired, HuellaMismatch, InvoiceAlreadySubmitted,
+        IssuerHeld, JobNotRetryable, LegacyRc2, Malformed, NotFound, TenantCertificateRequired, TenantExists,
+        WrongPassphrase,
     },
-    ExpiringCertificates, Health, InvoiceRecord, InvoiceRecords, Job, JobAttempts, JobMessages, Jobs, Me,
-    MonthlyLedger, MonthlyUsage, Months, OperatorJobs, PlanStatus, Preview, Ready, RevokedApiKey, Scope,
-    SendRequest, Tenant, Tenants, WebhookDeliveries, WebhookInfo, WebhookPatch, WebhookTrial,
+    ExpiringCertificates, Health, InvoiceRecord, InvoiceRecords, Job, JobAttempts, JobMessages, Jobs, Lookup,
+    Me, MonthlyLedger, MonthlyUsage, Months, OperatorJobs, PlanStatus, Preview, Ready, RevokedApiKey, Scope,
+    SendRequest, Tenant, Tenants, VerifyNif, WebhookDeliveries, WebhookInfo, WebhookPatch, WebhookTrial,
 };
 
 use crate::config::Limits;
@@ -33,11 +35,12 @@ use super::{
     call::Call,
     certificates, chains,
     error::Fault,
-    examples, invoices, jobs, me,
-    operation::{Operation, accepts, answers, creates, form, json, sends},
+    examples, invoices, jobs, lookup, me, nif,
+    operation::{Operation, accepts, answers, answers_either, creates, form, json, sends},
     parameters::{
-        CLASS, CODE, CURSOR, DAYS, EXPORT, FROM, JOBS, LIMIT, LOCATION, MONTHS, NEXT_PAGE, OLDER_THAN, PART,
-        PICTURE, POSITION_CURSOR, RECORDS, REQUEST_ID, STATUS, TENANT_CURSOR, TENANT_ID, TO,
+        CLASS, CODE, CURSOR, DAYS, EXPORT, FROM, JOBS, LIMIT, LOCATION, LOOKUP, MONTHS, NEXT_PAGE,
+        OLDER_THAN, PART, PICTURE, POSITION_CURSOR, RECORDS, REQUEST_ID, STATUS, TENANT_CURSOR, TENANT_ID,
+        TO,
     },
     partners, preview, records,
     reply::Reply,
@@ -75,6 +78,10 @@ const UPLOAD: Operation = answers::<CertificateStatus>()
     .takes(&[json::<CertificateUpload>(examples::CERTIFICATE), form::<CertificateForm>()])
     .fails(&[AccountSuspended, CertNifMismatch, WrongPassphrase, Malformed, LegacyRc2, Expired]);
 
+/// What may go wrong where the authority is asked while the caller waits.
+const ASKING: &[ErrorCode] =
+    &[AccountSuspended, TenantCertificateRequired, Expired, AuthorityError, AuthorityTimeout];
+
 routes! {
     /// Sends an invoice.
     ///
@@ -95,6 +102,19 @@ routes! {
             HuellaMismatch, AccountSuspended, ChainContinuity, ChainState, CorrectionConflict,
             InvoiceAlreadySubmitted, TenantCertificateRequired, AllowedNifMismatch,
         ]);
+    /// Looks an invoice up at the authority, or those of a month.
+    ///
+    /// Of one invoice with `numSerie` and `fecha`; of a month with `ejercicio` and `periodo`. With
+    /// `source=ledger` the own ledger answers instead.
+    GET    "/invoices/lookup"       key(InvoicesRead)      lookup::lookup
+        => answers::<Lookup>().query(LOOKUP).fails(&[
+            AccountSuspended, TenantCertificateRequired, AllowedNifMismatch, Expired, AuthorityError, AuthorityTimeout,
+        ]);
+    /// Checks whether the census knows taxpayers under their names.
+    ///
+    /// One, or up to 100 in `items`.
+    POST   "/verify-nif"            key(NifRead)           nif::verify
+        => answers_either::<CheckedNif, CheckedNifs>().takes(&[json::<VerifyNif>(examples::TAXPAYER)]).fails(ASKING);
     /// Sends and cancels many invoices.
     ///
     /// Up to 1000, in their order. Each has its own key and its own outcome; a batch that is repeated

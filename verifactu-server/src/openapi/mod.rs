@@ -55,10 +55,10 @@ const GROUPS: &[(&str, &str, &[&str])] = &[
     (
         "Invoices",
         "Sending, cancelling and trying out",
-        &["/send-invoice", "/cancel-invoice", "/invoices", "/batches"],
+        &["/send-invoice", "/cancel-invoice", "/invoices", "/batches", "/verify-nif"],
     ),
     ("Jobs", "What became of requests", &["/jobs"]),
-    ("Account", "What belongs to the account behind the key", &["/me", "/verify-nif"]),
+    ("Account", "What belongs to the account behind the key", &["/me"]),
     ("Partner", "A partner's child accounts", &["/partner"]),
     ("Operator", "What only the operator may do, each call written to the audit log", &["/admin"]),
     ("System", "The service itself; no version, no key", &[""]),
