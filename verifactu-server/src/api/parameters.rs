@@ -128,6 +128,11 @@ pub(super) const PREFER: Parameter = parameter::<Text>(
     "`wait=N` holds the answer until the job is final, or for N seconds, at most 30 (RFC 7240).",
 );
 
+/// The headers that tell an account of its rate.
+pub(crate) const RATE: &[Header] = &[
+    header::<Text>("RateLimit", "How many requests are left, and when there are all again.").always(),
+    header::<Text>("RateLimit-Policy", "How many requests the account may make, and in how long.").always(),
+];
 pub(super) const LOCATION: Header = header::<Text>("Location", "Where it can be read.");
 pub(super) const RETRY_AFTER: Header =
     header::<Seconds>("Retry-After", "Seconds after which there may be something new.");

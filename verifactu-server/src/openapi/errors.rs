@@ -32,7 +32,7 @@ const KEYED: &[ErrorCode] = &[
 ];
 
 /// Those of the operator.
-const OPERATOR: &[ErrorCode] = &[ErrorCode::ApiKeyMissing, ErrorCode::ApiKeyInvalid];
+const OPERATOR: &[ErrorCode] = &[ErrorCode::ApiKeyMissing, ErrorCode::ApiKeyInvalid, ErrorCode::RateLimited];
 
 /// Those of a body.
 const BODY: &[ErrorCode] = &[ErrorCode::InvalidJson, ErrorCode::UnsupportedMediaType];
@@ -45,7 +45,7 @@ pub(crate) fn codes(route: &Route) -> Vec<ErrorCode> {
         Endpoint::Anyone(_) => &[],
     };
     let scope: &[_] = match &route.endpoint {
-        Endpoint::Key(Some(_), _) | Endpoint::Child(..) => &[ErrorCode::InsufficientScope],
+        Endpoint::Key(Some(_), ..) | Endpoint::Child(..) => &[ErrorCode::InsufficientScope],
         _ => &[],
     };
     let body: &[_] = if route.operation.takes.is_empty() { &[] } else { BODY };

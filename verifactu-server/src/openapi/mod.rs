@@ -19,7 +19,7 @@ use verifactu_core::{
     types::{Environment, RequestId},
 };
 
-use crate::api::{Body, Endpoint, Header, Parameter, ROUTES, Route, Shape, Success, shape};
+use crate::api::{Body, Endpoint, Header, Parameter, RATE, ROUTES, Route, Shape, Success, shape};
 
 /// The document, as `GET /openapi.json` gives it.
 #[must_use]
@@ -202,8 +202,8 @@ fn operation(route: &Route, schemas: &mut Schemas, errors: &mut errors::Errors) 
     }
     operation["responses"] = responses(route, schemas, errors);
     match &route.endpoint {
-        Endpoint::Key(scope, _) => operation["security"] = keyed(*scope),
-        Endpoint::Child(scope, _) => operation["security"] = keyed(Some(*scope)),
+        Endpoint::Key(scope, ..) => operation["security"] = keyed(*scope),
+        Endpoint::Child(scope, ..) => operation["security"] = keyed(Some(*scope)),
         Endpoint::Operator(_) => operation["security"] = json!([{ "adminKey": [] }]),
         Endpoint::Anyone(_) => {}
     }
@@ -262,7 +262,8 @@ fn responses(route: &Route, schemas: &mut Schemas, errors: &mut errors::Errors) 
             _ => continue,
         };
         let mut headers = every_header();
-        for header in row.gives {
+        let keyed = matches!(route.endpoint, Endpoint::Key(..) | Endpoint::Child(..));
+        for header in RATE.iter().filter(|_| keyed).chain(row.gives) {
             headers.insert(header.name.to_owned(), shown(header, schemas));
         }
         let answer = json!({ "description": about, "headers": headers, "content": content });
