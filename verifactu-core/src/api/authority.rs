@@ -89,36 +89,25 @@ pub enum FoundState {
     Incorrecto,
 }
 
-/// Who is to be looked up in the census.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
-pub enum VerifyNif {
-    /// One taxpayer.
-    One(Taxpayer),
-    /// Several of them.
-    Several(Taxpayers),
-}
-
-/// Up to 100 taxpayers.
+/// A taxpayer to be checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Taxpayers {
-    /// The taxpayers.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 100)))]
-    pub items: Vec<Taxpayer>,
-}
-
-/// Somebody with the name that the census should know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Taxpayer {
+pub struct CheckNif {
     /// The number.
     pub nif: Nif,
-    /// The name. A natural person is not identified without; an entity is.
+    /// The name; a natural person is not identified without.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub nombre: Option<String>,
+}
+
+/// Taxpayers to be checked, at most 100.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct CheckNifs {
+    /// The taxpayers.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 100)))]
+    pub items: Vec<CheckNif>,
 }
 
 /// What the census says of a taxpayer.

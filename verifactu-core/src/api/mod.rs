@@ -30,7 +30,9 @@ mod time;
 mod usage;
 
 pub use account::*;
-pub use authority::*;
+pub use authority::{
+    CheckNif, CheckNifs, CheckedNif, CheckedNifs, FoundInvoice, FoundState, Lookup, LookupSource,
+};
 pub use batch::{
     Batch, BatchBody, BatchCounts, BatchEntry, BatchItem, BatchOutcome, BatchTaken, CreateBatch, Preview,
 };
@@ -38,7 +40,7 @@ pub use cancel::CancelRequest;
 pub use chain::{Chain, ChainVerification, Chains, FirstBreak};
 pub use envelope::Envelope;
 pub use error::{Detail, Details, ErrorBody, ErrorCode, Problem, UnknownErrorCode};
-pub use filter::{ExportFilter, JobFilter, Moment, OperatorJobFilter, RecordFilter};
+pub use filter::{ExportFilter, JobFilter, LookupFilter, Moment, OperatorJobFilter, RecordFilter};
 pub use fingerprint::{canonical, fingerprint};
 pub use job::{
     Accepted, AuthorityResult, CsvStatus, ErrorItem, ErrorLevel, ErrorSource, Job, JobResult, JobStatus,

@@ -131,6 +131,12 @@ pub(super) const fn json<T: JsonSchema>(example: &'static str) -> Body {
     Body { media: "application/json", shape: shape::<T>, example: Some(example) }
 }
 
+/// A body of JSON in one of two shapes.
+pub(super) const fn json_either<A: JsonSchema, B: JsonSchema>(example: &'static str) -> Body {
+    let shape = |generator: &mut SchemaGenerator| json_schema!({ "anyOf": [shape::<A>(generator), shape::<B>(generator)] });
+    Body { media: "application/json", shape, example: Some(example) }
+}
+
 /// A form with a file in it, which no example can show.
 pub(super) const fn form<T: JsonSchema>() -> Body {
     Body { media: "multipart/form-data", shape: shape::<T>, example: None }

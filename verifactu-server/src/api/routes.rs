@@ -13,8 +13,8 @@ use http::Method;
 use verifactu_core::api::{
     ApiKeys, AuditEvents, Batch, BatchTaken, CancelRequest, CertificateForm, CertificateRemoved,
     CertificateStatus, CertificateUpload, ChainVerification, Chains, ChangeChildTenant, ChangeTenant,
-    CheckedNif, CheckedNifs, CreateApiKey, CreateBatch, CreateChildApiKey, CreateChildTenant, CreateTenant,
-    CreatedApiKey,
+    CheckNif, CheckNifs, CheckedNif, CheckedNifs, CreateApiKey, CreateBatch, CreateChildApiKey,
+    CreateChildTenant, CreateTenant, CreatedApiKey,
     ErrorCode::{
         self, AccountSuspended, AllowedNifMismatch, AuthorityError, AuthorityTimeout, CertNifMismatch,
         ChainContinuity, ChainState, CorrectionConflict, Expired, HuellaMismatch, InvoiceAlreadySubmitted,
@@ -23,7 +23,7 @@ use verifactu_core::api::{
     },
     ExpiringCertificates, Health, InvoiceRecord, InvoiceRecords, Job, JobAttempts, JobMessages, Jobs, Lookup,
     Me, MonthlyLedger, MonthlyUsage, Months, OperatorJobs, PlanStatus, Preview, Ready, RevokedApiKey, Scope,
-    SendRequest, Tenant, Tenants, VerifyNif, WebhookDeliveries, WebhookInfo, WebhookPatch, WebhookTrial,
+    SendRequest, Tenant, Tenants, WebhookDeliveries, WebhookInfo, WebhookPatch, WebhookTrial,
 };
 
 use crate::config::{Limits, RateClass};
@@ -36,7 +36,7 @@ use super::{
     certificates, chains,
     error::Fault,
     examples, invoices, jobs, lookup, me, nif,
-    operation::{Operation, accepts, answers, answers_either, creates, form, json, sends},
+    operation::{Operation, accepts, answers, answers_either, creates, form, json, json_either, sends},
     parameters::{
         CLASS, CODE, CURSOR, DAYS, EXPORT, FROM, JOBS, LIMIT, LOCATION, LOOKUP, MONTHS, NEXT_PAGE,
         OLDER_THAN, PART, PICTURE, POSITION_CURSOR, RECORDS, REQUEST_ID, STATUS, TENANT_CURSOR, TENANT_ID,
@@ -116,7 +116,7 @@ routes! {
     ///
     /// One, or up to 100 in `items`.
     POST   "/verify-nif"                                  key(NifRead; Authority)            nif::verify
-        => answers_either::<CheckedNif, CheckedNifs>().takes(&[json::<VerifyNif>(examples::TAXPAYER)]).fails(ASKING);
+        => answers_either::<CheckedNif, CheckedNifs>().takes(&[json_either::<CheckNif, CheckNifs>(examples::TAXPAYER)]).fails(ASKING);
     /// Sends and cancels many invoices.
     ///
     /// Up to 1000, in their order. Each has its own key and its own outcome; a batch that is repeated
