@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The declaration of conformity of the computer system (Orden HAC/1177/2024, art. 15).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Declaration {
     /// Its title, as the law words it.
     pub titulo: String,
@@ -13,6 +14,7 @@ pub struct Declaration {
 
 /// An item of the declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeclarationItem {
     /// Its letter.
     pub letra: char,

@@ -9,6 +9,7 @@ use super::{ApiKey, Held, Job, Tenant, Timestamp};
 
 /// One event for a webhook, with its single attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDelivery {
     /// Identifier, which the receiver sees as `webhook-id`.
@@ -31,6 +32,7 @@ pub struct WebhookDelivery {
 
 /// A page of deliveries, the last first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDeliveries {
     /// The deliveries.
@@ -41,6 +43,7 @@ pub struct WebhookDeliveries {
 
 /// The answer to a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookTrial {
     /// What became of it.
     pub delivery: WebhookDelivery,
@@ -48,6 +51,7 @@ pub struct WebhookTrial {
 
 /// A page of accounts, in the order of their identifiers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Tenants {
     /// The accounts.
@@ -58,6 +62,7 @@ pub struct Tenants {
 
 /// A page of keys, the oldest first. None of them can be shown again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKeys {
     /// The keys.
@@ -68,6 +73,7 @@ pub struct ApiKeys {
 
 /// The answer to the revocation of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RevokedApiKey {
     /// The key, which lets nobody in any more.
@@ -76,6 +82,7 @@ pub struct RevokedApiKey {
 
 /// A job with what only operators see of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorJob {
     /// The account.
@@ -89,6 +96,7 @@ pub struct OperatorJob {
 
 /// A page of jobs of all accounts, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorJobs {
     /// The jobs.
@@ -99,6 +107,7 @@ pub struct OperatorJobs {
 
 /// A page of chains of all accounts, or the chains of one issuer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Issuers {
     /// The chains, by identifier. An issuer has one for each installation of the computer system.
@@ -107,8 +116,20 @@ pub struct Issuers {
     pub next_cursor: Option<ChainId>,
 }
 
+/// Why an issuer is to be paused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PauseIssuer {
+    /// What its jobs show; up to 250 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<250>>"))]
+    pub reason: Option<String>,
+}
+
 /// A chain as the operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Issuer {
     /// The account.
@@ -141,6 +162,7 @@ pub struct Issuer {
 
 /// What went out for a job, and what came back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JobMessages {
     /// The account.
@@ -153,6 +175,7 @@ pub struct JobMessages {
 
 /// One message that carried a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JobMessage {
     /// Its identifier.
@@ -169,6 +192,7 @@ pub struct JobMessage {
 
 /// Certificates that end soon or have ended, the first to end first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExpiringCertificates {
     /// The certificates.
     pub certificates: Vec<ExpiringCertificate>,
@@ -176,6 +200,7 @@ pub struct ExpiringCertificates {
 
 /// A certificate that ends soon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExpiringCertificate {
     /// The account.
@@ -190,6 +215,7 @@ pub struct ExpiringCertificate {
 
 /// A page of the audit log, the last line first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEvents {
     /// The lines.
@@ -200,6 +226,7 @@ pub struct AuditEvents {
 
 /// A line of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEvent {
     /// Its place, from 1.
