@@ -14,7 +14,7 @@ use crate::config::{Limits, RateClass};
 use super::{
     Service, api_keys, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices,
     jobs, lookup, me, nif, partners, preview, records, reply::Reply, support, system, tenants, usage,
-    webhooks,
+    web_accounts, webhooks,
 };
 
 macro_rules! routes {
@@ -90,6 +90,7 @@ routes! {
     GET    "/admin/tenants"                       operator()                          tenants::list;
     GET    "/admin/tenants/:id"                   operator()                          tenants::show;
     PATCH  "/admin/tenants/:id"                   operator()                          tenants::change;
+    PUT    "/admin/web-accounts/:userId"          operator()                          web_accounts::put;
     GET    "/admin/api-keys"                      operator()                          api_keys::list;
     POST   "/admin/api-keys/:id/revoke"           operator()                          api_keys::revoke;
     GET    "/admin/jobs"                          operator()                          support::jobs;
@@ -113,6 +114,13 @@ pub(super) struct Route {
     pub(super) endpoint: Endpoint,
     /// The largest body.
     pub(super) limit: fn(&Limits) -> usize,
+}
+
+impl Route {
+    /// As it is written.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
 }
 
 /// What answers, by who may call it.
