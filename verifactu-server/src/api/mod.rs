@@ -10,12 +10,15 @@ mod call;
 mod certificates;
 mod chains;
 mod error;
+mod examples;
 mod invoices;
 mod jobs;
 mod lookup;
 mod me;
 mod multipart;
 mod nif;
+mod operation;
+mod parameters;
 mod partners;
 mod preview;
 mod query;
@@ -32,8 +35,11 @@ mod wait;
 mod web_accounts;
 mod webhooks;
 
-pub(crate) use error::Fault;
+pub(crate) use error::{Fault, Success, status};
+pub(crate) use operation::{Body, Header, Parameter, Shape, shape};
+pub(crate) use parameters::RATE;
 pub(crate) use reply::Pieces;
+pub(crate) use routes::{Endpoint, ROUTES, Route};
 pub(crate) use usage::Requests;
 pub(crate) use view::Views;
 
@@ -69,7 +75,7 @@ use crate::{
 use auth::{ACT_AS, Account};
 use call::Call;
 use reply::Reply;
-use routes::{Endpoint, Found, Route};
+use routes::Found;
 use tenants::OPERATOR;
 
 /// What the endpoints work with.
@@ -210,11 +216,15 @@ impl Service {
         let Arrived { request, peer, path, query, headers, body, .. } = arrived;
         let origin = self.strangers.origin(peer, &headers);
         let call = Call { request, origin, headers, variables, path, query, body };
+        let parameters = route.operation.query;
         match route.endpoint {
-            Endpoint::Anyone(handler) => handler(self, call).await,
+            Endpoint::Anyone(handler) => {
+                query::check(&call, parameters)?;
+                handler(self, call).await
+            }
             _ if self.role == Role::Worker => Err(Fault::NotFound("route")),
             Endpoint::Operator(handler) => {
-                let name = route.name();
+                let name = route.written();
                 if let Err(fault) = self.operator(&call.headers, origin) {
                     self.note_stranger(&name, &fault, &call).await;
                     return Err(fault);
@@ -222,7 +232,10 @@ impl Service {
                 if let Some(guesses) = self.strangers.standing(origin, self.clock.now()) {
                     let _ = standing.set(guesses);
                 }
-                let result = handler(self.clone(), call).await;
+                let result = match query::check(&call, parameters) {
+                    Ok(()) => handler(self.clone(), call).await,
+                    Err(fault) => Err(fault),
+                };
                 if let Err(fault) = &result {
                     self.audit(OPERATOR, "refused", format!("{name} {}", fault.code()), request).await?;
                 }
@@ -230,11 +243,13 @@ impl Service {
             }
             Endpoint::Key(scope, class, handler) => {
                 let account = self.admit(&call, route, scope, class, standing).await?;
+                query::check(&call, parameters)?;
                 handler(self, call, account).await
             }
             Endpoint::Child(scope, class, handler) => {
                 let partner = self.admit(&call, route, Some(scope), class, standing).await?;
                 let child = self.child(partner, call.variable()).await?;
+                query::check(&call, parameters)?;
                 handler(self, call, child).await
             }
         }
@@ -252,7 +267,7 @@ impl Service {
         let acting = call.headers.contains_key(ACT_AS);
         let account = match self.account(&call.headers, call.origin).await {
             Err(fault) if acting => {
-                self.note_stranger(&route.name(), &fault, call).await;
+                self.note_stranger(&route.written(), &fault, call).await;
                 return Err(fault);
             }
             known => known?,
@@ -264,7 +279,7 @@ impl Service {
         }
         account.may(scope)?;
         if acting {
-            let subject = format!("{} {}", account.tenant.id, route.name());
+            let subject = format!("{} {}", account.tenant.id, route.written());
             self.audit(OPERATOR, "act_as", subject, call.request).await?;
         }
         self.requests.count(&account.tenant.id, Month::in_madrid(now));

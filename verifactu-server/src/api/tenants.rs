@@ -96,18 +96,16 @@ pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fau
     Reply::json(Success::Ok, call.request, shown(&tenant))
 }
 
-/// Sets a value if it was given; null removes it.
-pub(super) fn set<T>(place: &mut Option<T>, given: Option<Option<T>>) {
-    if let Some(given) = given {
-        *place = given;
-    }
-}
-
 /// Changes what the request names; null removes a value.
 pub(super) async fn change(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let mut tenant = find(&service, &call).await?;
     let body = call.json()?;
     let mut members = Members::of(&body)?;
+    fn set<T>(place: &mut Option<T>, given: Option<Option<T>>) {
+        if let Some(given) = given {
+            *place = given;
+        }
+    }
     set(&mut tenant.name, members.nullable("name", Text::parse));
     set(&mut tenant.issuer_name, members.nullable("issuerName", Text::parse));
     set(&mut tenant.plan, members.nullable("planId", |text| service.plans.known(text)));

@@ -12,7 +12,7 @@ use verifactu_core::{
     api::Scope,
     certificate::Purpose,
     ledger::{ApiKey, Tenant, TenantStatus},
-    types::{TenantId, Text},
+    types::TenantId,
 };
 
 use crate::accounts::KeyText;
@@ -20,7 +20,7 @@ use crate::accounts::KeyText;
 use super::{
     Service, api_keys,
     auth::ACT_AS,
-    call::{Call, Members},
+    call::Call,
     error::{Fault, Success},
     reply::Reply,
     tenants::{self, OPERATOR},
@@ -39,22 +39,13 @@ const SCOPES: &[Scope] = &[
 /// took the place of a revoked one.
 const MOST_KEYS: u32 = 1000;
 
-/// Makes the account and its key, if they are not there, and sets what the body names.
+/// Makes the account and its key, if they are not there.
 pub(super) async fn put(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let id = TenantId::parse(&format!("{}{}", service.web_account_prefix, call.variable()));
     let id = id.map_err(|error| Fault::field("userId", format!("with the prefix: {error}")))?;
-    let body = if call.body.is_empty() { None } else { Some(call.json()?) };
-    let (mut name, mut issuer_name, mut plan) = (None, None, None);
-    if let Some(body) = &body {
-        let mut members = Members::of(body)?;
-        name = members.nullable("name", Text::parse);
-        issuer_name = members.nullable("issuerName", Text::parse);
-        plan = members.nullable("planId", |text| service.plans.known(text));
-        members.finish()?;
-    }
     let known = service.accounts.tenant(&id).await?;
     let found = known.is_some();
-    let mut tenant = known.unwrap_or(Tenant {
+    let tenant = known.unwrap_or(Tenant {
         id,
         name: None,
         issuer_name: None,
@@ -69,14 +60,8 @@ pub(super) async fn put(service: Arc<Service>, call: Call) -> Result<Reply, Faul
     if tenant.parent.is_some() {
         return Err(Fault::TenantExists);
     }
-    tenants::set(&mut tenant.name, name);
-    tenants::set(&mut tenant.issuer_name, issuer_name);
-    tenants::set(&mut tenant.plan, plan);
     // Two requests at once may both find nothing; then one of them creates, and both are right.
     let created = !found && service.accounts.create_tenant(&tenant).await?;
-    if !created {
-        service.accounts.update_tenant(&tenant).await?;
-    }
     if service.web_key(&tenant.id).await?.is_none() {
         let (text, mut key) = api_keys::mint(&service, &tenant.id, SCOPES)?;
         let secret = text.into_secret();
