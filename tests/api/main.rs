@@ -20,5 +20,6 @@ mod rates;
 mod records;
 mod stop;
 mod waiting;
+mod web_accounts;
 mod webhooks;
 mod world;
