@@ -343,6 +343,9 @@ routes! {
     /// Gives this document.
     GET    "/openapi.json"                                anyone()                           system::openapi
         => sends(&["application/json"]);
+    /// Shows this document as a page to read.
+    GET    "/docs"                                        anyone()                           system::docs
+        => sends(&["text/html"]);
     /// Shows the producer's declaration of the computer system.
     ///
     /// A page for people; text or JSON, where `Accept` asks for it first.
