@@ -64,13 +64,11 @@ async fn serve(listener: TcpListener, work: mpsc::Sender<Received>) {
     }
 }
 
-async fn receive(
-    request: Request<Incoming>,
-    webhook: &Webhook,
-    work: &mpsc::Sender<Received>,
-) -> StatusCode {
+async fn receive(request: Request<Incoming>, webhook: &Webhook, work: &mpsc::Sender<Received>) -> StatusCode {
     let (head, body) = request.into_parts();
-    let Ok(body) = Limited::new(body, 64 * 1024).collect().await else { return StatusCode::PAYLOAD_TOO_LARGE };
+    let Ok(body) = Limited::new(body, 64 * 1024).collect().await else {
+        return StatusCode::PAYLOAD_TOO_LARGE;
+    };
     let header = |name: &str| head.headers.get(name)?.to_str().ok();
     match webhook.verify(header, &body.to_bytes(), SystemClock.now().into()) {
         Ok(received) if work.try_send(received).is_ok() => StatusCode::NO_CONTENT,

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 use verifactu_core::{
+    api::rest_path,
     record::{BreakdownLine, Exemption, Invoice, InvoiceId, InvoiceType, Qualification, Regime, Statement},
     types::{Amount, Date, InvoiceNumber, Nif, Rate, Text},
     validation::{Context, Level, validate},
@@ -32,14 +33,13 @@ fn main() -> Outcome<()> {
     };
     let (name, what) = (Text::parse(ISSUER_NAME)?, Text::parse("Reparación")?);
     // An ordinary invoice without recipient.
-    let invoice =
-        Invoice::new(id, name, InvoiceType::F1, what, vec![taxed, exempt]).ok_or("too large")?;
+    let invoice = Invoice::new(id, name, InvoiceType::F1, what, vec![taxed, exempt]).ok_or("too large")?;
 
     let today = Context { today: Date::parse("30-12-2026")? };
     let findings = validate(&Statement::Invoice(Box::new(invoice)), &today);
     for finding in &findings {
         let code = finding.rule.code.map_or_else(String::new, |code| code.to_string());
-        println!("{code:>4} {:<28} {}", finding.path.to_string(), finding.message);
+        println!("{code:>4} {:<28} {}", rest_path(&finding.path), finding.message);
     }
 
     let codes: Vec<u16> = findings

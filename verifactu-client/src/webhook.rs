@@ -28,8 +28,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use verifactu_core::webhook::*;
 use verifactu_core::types::Secret;
+pub use verifactu_core::webhook::*;
 
 /// Checks deliveries with the secret that they are signed with.
 #[derive(Clone, Debug)]
@@ -89,9 +89,7 @@ impl Webhook {
         verify(&self.secret, body, present(SERVICE_SIGNATURE)?)?;
         let delivery = Delivery { id: present(WEBHOOK_ID)?, timestamp: present(WEBHOOK_TIMESTAMP)? };
         let since = now.duration_since(UNIX_EPOCH).map_err(|_| SignatureError::Time)?;
-        let now = jiff::Timestamp::UNIX_EPOCH
-            .checked_add(since)
-            .map_err(|_| SignatureError::Time)?;
+        let now = jiff::Timestamp::UNIX_EPOCH.checked_add(since).map_err(|_| SignatureError::Time)?;
         let tolerance = i64::try_from(self.tolerance.as_secs()).unwrap_or(i64::MAX);
         delivery.verify(&self.secret, body, present(WEBHOOK_SIGNATURE)?, now, tolerance)?;
         let value: serde_json::Value = serde_json::from_slice(body).map_err(WebhookError::Body)?;

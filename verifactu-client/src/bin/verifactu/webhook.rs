@@ -96,11 +96,11 @@ async fn status(request: Request<Incoming>, webhook: &webhook::Webhook, output: 
     let header = |name: &str| head.headers.get(name)?.to_str().ok();
     let verified = webhook.verify(header, &body, surroundings::now().into());
     let event = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    let json = json!({"verified": verified.is_ok(), "reason": verified.err().map(|e| e.to_string()),
+    let json = json!({"verified": verified.is_ok(), "reason": verified.as_ref().err().map(|e| e.to_string()),
         "id": header(WEBHOOK_ID).unwrap_or_default(), "event": event});
     match (output.print(&listed(&json), &json), verified) {
         (Err(_), _) => StatusCode::INTERNAL_SERVER_ERROR,
         (Ok(()), Err(_)) => StatusCode::UNAUTHORIZED,
-        (Ok(()), Ok(())) => StatusCode::NO_CONTENT,
+        (Ok(()), Ok(_)) => StatusCode::NO_CONTENT,
     }
 }
