@@ -70,9 +70,11 @@ async fn receive(request: Request<Incoming>, webhook: &Webhook, work: &mpsc::Sen
         return StatusCode::PAYLOAD_TOO_LARGE;
     };
     let header = |name: &str| head.headers.get(name)?.to_str().ok();
-    match webhook.verify(header, &body.to_bytes(), SystemClock.now().into()) {
-        Ok(received) if work.try_send(received).is_ok() => StatusCode::NO_CONTENT,
-        Ok(_) => StatusCode::SERVICE_UNAVAILABLE,
-        Err(_) => StatusCode::UNAUTHORIZED,
+    let Ok(received) = webhook.verify(header, &body.to_bytes(), SystemClock.now().into()) else {
+        return StatusCode::UNAUTHORIZED;
+    };
+    match work.try_send(received) {
+        Ok(()) => StatusCode::NO_CONTENT,
+        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
     }
 }

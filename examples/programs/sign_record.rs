@@ -36,7 +36,7 @@ fn main() -> Outcome<()> {
     let mut signed = Vec::new();
     signer.sign(&xml, UuidV7Ids.next(), now, &mut signed)?;
     let verified = verify(&signed)?;
-    println!("signed by {:?} with {:?}", opened.identity.certificate().holder().nif, verified.algorithm);
+    println!("signed by {:?} with {:?}", opened.identity.certificate().holder.nif(), verified.algorithm);
 
     let changed = String::from_utf8(signed)?.replace("11.0<", "12.0<");
     let refused = verify(changed.as_bytes()).err().ok_or("a changed amount went through")?;
