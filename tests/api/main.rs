@@ -6,6 +6,7 @@ mod certificates;
 mod config;
 mod errors;
 mod idempotency;
+mod isolation;
 mod limits;
 mod lists;
 mod operator;

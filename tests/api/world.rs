@@ -350,11 +350,15 @@ impl World {
     }
 
     pub async fn upload_sandbox_certificate(&self, key: &str) {
+        let body = self.sandbox_certificate();
+        self.ask("POST", "/v1/me/certificate").key(key).json(&body).await.expect(200);
+    }
+
+    /// The body of an upload of a certificate of the sandbox's CA.
+    pub fn sandbox_certificate(&self) -> Value {
         let holder = Holder::seal(ISSUER, "Talleres Ebro SL").with_ec_key();
         let issued = self.sandbox.pki().issue(&holder).unwrap();
-        let body =
-            json!({ "pfxBase64": BASE64.encode(issued.pkcs12().unwrap()), "pfxPassphrase": "sandbox" });
-        self.ask("POST", "/v1/me/certificate").key(key).json(&body).await.expect(200);
+        json!({ "pfxBase64": BASE64.encode(issued.pkcs12().unwrap()), "pfxPassphrase": "sandbox" })
     }
 
     /// Asks for a job until it is as wanted.
