@@ -15,6 +15,7 @@ mod plans;
 mod queue;
 mod records;
 mod stop;
+mod vault;
 mod waiting;
 mod webhooks;
 mod world;

@@ -17,6 +17,7 @@ use verifactu_core::{
         Answered, Authority, Exchange, NotReached, Request,
         https::{Hosts, HttpsAuthority, Limits, Trust},
     },
+    certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant, TenantStatus, Webhook,
@@ -228,6 +229,16 @@ impl Accounts for TroubledAccounts {
 
     async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
         self.store.delete_certificate(tenant).await
+    }
+
+    async fn reseal(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        known: &[u8],
+        sealed: &[u8],
+    ) -> Result<bool, LedgerError> {
+        self.store.reseal(tenant, purpose, known, sealed).await
     }
 
     async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
