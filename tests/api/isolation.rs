@@ -1,9 +1,9 @@
 //! Nobody sees what is another's, and nobody can tell it from what does not exist. Every route that names
 //! something in its path is asked by everybody, and a route without a row fails the test.
 
-use std::{collections::BTreeSet, fs};
+use std::collections::BTreeSet;
 
-use harness::programs::workspace;
+use harness::programs::endpoints;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
@@ -245,10 +245,8 @@ fn telling(answer: Answer) -> (u16, Value, Vec<(String, String)>) {
 
 /// The routes that the service publishes and that name something in their path.
 fn published() -> BTreeSet<String> {
-    let text = fs::read_to_string(workspace().join("README.md")).unwrap();
-    let cells = text.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    let routes = cells.filter(|cell| cell.contains(" /") && cell.contains("/:")).map(str::to_owned);
-    routes.collect()
+    let naming = endpoints().into_iter().filter(|(_, path)| path.contains("/:"));
+    naming.map(|(method, path)| format!("{method} {path}")).collect()
 }
 
 #[test]
