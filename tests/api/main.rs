@@ -14,6 +14,7 @@ mod operator;
 mod partners;
 mod plans;
 mod queue;
+mod rates;
 mod records;
 mod stop;
 mod vault;

@@ -160,6 +160,7 @@ impl Scene {
             ["--vault-key", &vault],
             ["--initial-wait", "0s"],
             ["--webhook-loopback", "true"],
+            ["--rates", "false"],
             ["--log-level", "trace"],
         ];
         let arguments: Vec<&str> = std::iter::once("serve").chain(arguments.into_iter().flatten()).collect();
