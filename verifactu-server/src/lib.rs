@@ -40,6 +40,7 @@ pub mod config;
 pub mod demo;
 mod http;
 pub mod log;
+pub mod openapi;
 pub mod presenters;
 pub mod sandbox;
 pub mod server;
