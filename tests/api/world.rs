@@ -17,6 +17,7 @@ use verifactu_core::{
         Answered, Authority, Exchange, NotReached, Request,
         https::{Hosts, HttpsAuthority, Limits, Trust},
     },
+    certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant, TenantStatus, Webhook,
@@ -231,6 +232,16 @@ impl Accounts for TroubledAccounts {
         self.store.delete_certificate(tenant).await
     }
 
+    async fn reseal(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        known: &[u8],
+        sealed: &[u8],
+    ) -> Result<bool, LedgerError> {
+        self.store.reseal(tenant, purpose, known, sealed).await
+    }
+
     async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
         self.store.put_batch(batch, expired).await
     }
@@ -351,11 +362,15 @@ impl World {
     }
 
     pub async fn upload_sandbox_certificate(&self, key: &str) {
+        let body = self.sandbox_certificate();
+        self.ask("POST", "/v1/me/certificate").key(key).json(&body).await.expect(200);
+    }
+
+    /// The body of an upload of a certificate of the sandbox's CA.
+    pub fn sandbox_certificate(&self) -> Value {
         let holder = Holder::seal(ISSUER, "Talleres Ebro SL").with_ec_key();
         let issued = self.sandbox.pki().issue(&holder).unwrap();
-        let body =
-            json!({ "pfxBase64": BASE64.encode(issued.pkcs12().unwrap()), "pfxPassphrase": "sandbox" });
-        self.ask("POST", "/v1/me/certificate").key(key).json(&body).await.expect(200);
+        json!({ "pfxBase64": BASE64.encode(issued.pkcs12().unwrap()), "pfxPassphrase": "sandbox" })
     }
 
     /// Asks for a job until it is as wanted.

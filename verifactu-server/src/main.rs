@@ -13,7 +13,7 @@ use verifactu_server::{
     Server,
     config::{Config, Flags, LogConfig, LogFormat},
     demo::{DemoArgs, Verdict},
-    openapi,
+    log, openapi,
     sandbox::{PkiArgs, SandboxArgs},
 };
 
@@ -63,8 +63,8 @@ async fn main() -> ExitCode {
 async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     match command {
         Command::Serve(flags) => {
-            let (config, log) = Config::load(&flags)?;
-            start_log(log);
+            let (config, settings) = Config::load(&flags)?;
+            log::start(settings);
             let scheme = if config.tls.is_some() { "https" } else { "http" };
             let running = Server::start(config).await?;
             let url = format!("{scheme}://{}", running.address());
@@ -76,12 +76,12 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
             running.stop().await;
         }
         Command::Sandbox(sandbox) => {
-            start_log(LogConfig { format: LogFormat::Json, level: tracing::Level::INFO });
+            log::start(LogConfig { format: LogFormat::Json, level: tracing::Level::INFO });
             sandbox.run(io::stdout(), asked_to_stop()).await?;
         }
         Command::SandboxCertificate(certificate) => certificate.run().await?,
         Command::Demo(demo) => {
-            start_log(LogConfig { format: LogFormat::Text, level: tracing::Level::ERROR });
+            log::start(LogConfig { format: LogFormat::Text, level: tracing::Level::ERROR });
             if demo.run(io::stdout(), asked_to_stop()).await? == Verdict::Otherwise {
                 return Ok(ExitCode::FAILURE);
             }
@@ -105,15 +105,6 @@ async fn asked_to_stop() {
     match heard.await {
         Ok(()) => tracing::info!("asked to stop"),
         Err(error) => tracing::error!(error = &error as &dyn Error, "signals cannot be heard; stopping"),
-    }
-}
-
-/// Logs go to the standard error, so that the standard output holds nothing but what was asked for.
-fn start_log(log: LogConfig) {
-    let builder = tracing_subscriber::fmt().with_max_level(log.level).with_writer(io::stderr);
-    match log.format {
-        LogFormat::Json => builder.json().flatten_event(true).init(),
-        LogFormat::Text => builder.init(),
     }
 }
 

@@ -22,7 +22,7 @@ use verifactu_core::{
         Authority, CircuitAuthority,
         https::{Hosts, HttpsAuthority, SetupError, Trust},
     },
-    certificate::{CertificateError, Identity, Wanted, open},
+    certificate::{CertificateError, Identity, Vault, Wanted, open},
     engine::{Engine, Parts, Worker},
     ledger::{
         Accounts, Ledger, LedgerError,
@@ -34,7 +34,7 @@ use verifactu_core::{
 };
 
 use crate::{
-    accounts::{Keys, SecretsError, Strangers, Throttle},
+    accounts::{Keys, SecretsError, Strangers, Throttle, reseal},
     api::{Requests, Service},
     clock::{SystemClock, UuidV7Ids},
     config::{AuthorityConfig, Config, DevelopmentIdentity, QueueConfig, Role},
@@ -195,6 +195,7 @@ impl Builder {
         let worker = match config.role {
             Role::Api => tokio::spawn(async {}),
             Role::All | Role::Worker => {
+                tokio::spawn(reseal_all(accounts.clone(), service.keys.vault.clone()));
                 let deliverer = Deliverer { engine: engine.clone(), accounts, clock, sender: webhooks };
                 let deliver = deliverer.run(stopped.clone());
                 let dispatch = Worker::new(engine).run(config.workers, stopped.clone());
@@ -350,6 +351,14 @@ async fn count_for_ever(service: Arc<Service>, mut stop: watch::Receiver<bool>) 
         if stopped {
             return;
         }
+    }
+}
+
+/// Moves what is sealed to the newest vault key. What fails is tried again at the next start.
+async fn reseal_all(accounts: Arc<dyn Accounts>, vault: Arc<Vault>) {
+    if let Err(error) = reseal(&*accounts, &vault).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "not everything was sealed with the newest vault key");
     }
 }
 

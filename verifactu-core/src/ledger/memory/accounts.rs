@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::{
+    certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         LedgerErrorKind, SealedCertificate, Tenant, Webhook,
@@ -107,6 +108,23 @@ impl Accounts for MemoryLedger {
 
     async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
         Ok(self.lock().certificates.remove(tenant).is_some())
+    }
+
+    async fn reseal(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        known: &[u8],
+        sealed: &[u8],
+    ) -> Result<bool, LedgerError> {
+        let mut state = self.lock();
+        let place = match purpose {
+            Purpose::Identity => state.certificates.get_mut(tenant).map(|found| &mut found.sealed),
+            Purpose::WebhookSecret => state.webhooks.get_mut(tenant).map(|found| &mut found.secret),
+            Purpose::ApiKey => None,
+        };
+        let place = place.filter(|place| **place == known);
+        Ok(place.map(|place| *place = sealed.to_vec()).is_some())
     }
 
     async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
+    certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         SealedCertificate, Tenant, Webhook,
@@ -235,6 +236,25 @@ impl Accounts for SqliteLedger {
             let deleted =
                 store.prepare_cached("DELETE FROM certificate WHERE tenant = ?1")?.execute([Col(&tenant)])?;
             Ok(deleted == 1)
+        })
+        .await
+    }
+
+    async fn reseal(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        known: &[u8],
+        sealed: &[u8],
+    ) -> Result<bool, LedgerError> {
+        let update = match purpose {
+            Purpose::Identity => "UPDATE certificate SET sealed = ?3 WHERE tenant = ?1 AND sealed = ?2",
+            Purpose::WebhookSecret => "UPDATE webhook SET secret = ?3 WHERE tenant = ?1 AND secret = ?2",
+            Purpose::ApiKey => return Ok(false),
+        };
+        let (tenant, known, sealed) = (tenant.clone(), known.to_vec(), sealed.to_vec());
+        self.write(move |store| {
+            Ok(store.prepare_cached(update)?.execute(params![Col(&tenant), known, sealed])? == 1)
         })
         .await
     }
