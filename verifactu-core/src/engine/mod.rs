@@ -11,11 +11,13 @@ mod correction;
 mod dispatch;
 mod presenter;
 mod reconcile;
+mod restore;
 mod settle;
 mod worker;
 
 pub use accept::Submit;
 pub use presenter::{Presentation, PresenterError, Presenters};
+pub use restore::begin_epoch;
 pub use worker::Worker;
 
 use std::{sync::Arc, time::Duration};

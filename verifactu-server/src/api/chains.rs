@@ -38,6 +38,8 @@ struct Chain {
     last_num_serie: Option<InvoiceNumber>,
     pending: u64,
     held_reason: Option<&'static str>,
+    /// No record is added any more: the ledger was restored, and the issuer's next record begins another.
+    closed: bool,
     updated_at: Timestamp,
 }
 
@@ -119,6 +121,7 @@ fn shown(state: ChainState) -> Chain {
             HoldReason::Certificate => "certificate",
             HoldReason::Operator => "operator",
         }),
+        closed: state.closed,
         updated_at: state.updated_at.into(),
     }
 }

@@ -17,6 +17,7 @@ mod reader;
 mod row;
 mod schema;
 mod settle;
+mod upkeep;
 mod usage;
 mod webhook;
 mod work;
@@ -37,8 +38,8 @@ use crate::{
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
     Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease, Ledger,
-    LedgerError, Listing, NewMessage, Page, RecordRow, Search, Selection, SentMessage, Settlement,
-    Submission, Turnover, Usage,
+    LedgerError, Listing, NewMessage, Overview, Page, Reassess, RecordRow, Search, Selection, SentMessage,
+    Settlement, Submission, Turnover, Usage,
 };
 
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
@@ -251,6 +252,22 @@ impl Ledger for SqliteLedger {
     async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError> {
         let (tenant, since) = (tenant.clone(), since.to_owned());
         self.read(move |store| usage::turnover(store, &tenant, &since)).await
+    }
+
+    async fn all_chains(&self, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainState>, LedgerError> {
+        self.read(move |store| row::all_chains(store, after, limit)).await
+    }
+
+    async fn overview(&self) -> Result<Overview, LedgerError> {
+        self.read(upkeep::overview).await
+    }
+
+    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        self.write(move |store| upkeep::prune(store, before, limit)).await
+    }
+
+    async fn close_chains(&self, at: Timestamp, reassess: Reassess) -> Result<u64, LedgerError> {
+        self.write(move |store| upkeep::close_chains(store, at, &*reassess)).await
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {
