@@ -8,6 +8,7 @@ mod errors;
 mod idempotency;
 mod limits;
 mod lists;
+mod metrics;
 mod operator;
 mod plans;
 mod queue;

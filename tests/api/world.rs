@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use verifactu_core::{
     authority::{
-        Answered, Authority, Exchange, NotReached, Request,
+        Answered, Authority, Exchange, NoAnswer, NotReached, Request,
         https::{Hosts, HttpsAuthority, Limits, Trust},
     },
     ledger::{
@@ -42,6 +42,8 @@ pub enum Mode {
     Sandbox,
     /// Nothing ever comes back.
     Silence,
+    /// No answer, though the message may have arrived.
+    Lost,
     /// A SOAP fault on the authority's side.
     Fault,
     /// No connection.
@@ -63,6 +65,7 @@ impl Authority for Switch {
         match mode {
             Mode::Sandbox => self.sandbox.exchange(request).await,
             Mode::Silence => std::future::pending().await,
+            Mode::Lost => Exchange::NoAnswer { reason: NoAnswer::Broken, elapsed: Duration::ZERO },
             Mode::Fault => Exchange::Answered(Answered::xml(500, SERVER_FAULT)),
             Mode::Unreachable => {
                 Exchange::NotReached { reason: NotReached::Connect, elapsed: Duration::ZERO }

@@ -39,6 +39,7 @@ pub mod clock;
 pub mod config;
 pub mod demo;
 mod http;
+mod metrics;
 pub mod presenters;
 pub mod sandbox;
 pub mod server;

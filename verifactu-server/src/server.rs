@@ -39,6 +39,7 @@ use crate::{
     clock::{SystemClock, UuidV7Ids},
     config::{AuthorityConfig, Config, DevelopmentIdentity, QueueConfig, Role},
     http::{ListenError, Listener},
+    metrics::Metrics,
     presenters::{AccountPresenters, OpenError},
     webhook::{Deliverer, SendError, Sender, Targets},
 };
@@ -168,7 +169,8 @@ impl Builder {
             views.clone(),
             targets,
         )?);
-        let engine = Engine::new(parts, config.engine);
+        let metrics = Arc::new(Metrics::new(&config.demoted_rules));
+        let engine = Engine::new(parts, config.engine).observed_by(metrics.clone());
         let listener = Listener::bind(config.listen, config.tls.as_ref()).await?;
         let address = listener.address().map_err(StartError::Address)?;
         let service = Arc::new(Service {
@@ -188,6 +190,8 @@ impl Builder {
             requests: Requests::default(),
             certificate_required: config.certificates.required,
             demoted_rules: config.demoted_rules,
+            metrics: metrics.clone(),
+            metrics_access: config.metrics,
             uploads: Semaphore::new(UPLOADS),
             stopping: AtomicBool::new(false),
         });
@@ -195,7 +199,8 @@ impl Builder {
         let worker = match config.role {
             Role::Api => tokio::spawn(async {}),
             Role::All | Role::Worker => {
-                let deliverer = Deliverer { engine: engine.clone(), accounts, clock, sender: webhooks };
+                let deliverer =
+                    Deliverer { engine: engine.clone(), accounts, clock, sender: webhooks, metrics };
                 let deliver = deliverer.run(stopped.clone());
                 let dispatch = Worker::new(engine).run(config.workers, stopped.clone());
                 tokio::spawn(async {

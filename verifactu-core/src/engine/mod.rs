@@ -9,6 +9,7 @@ mod accept;
 mod compose;
 mod correction;
 mod dispatch;
+mod observer;
 mod presenter;
 mod reconcile;
 mod restore;
@@ -16,6 +17,7 @@ mod settle;
 mod worker;
 
 pub use accept::Submit;
+pub use observer::{Observation, Observer, Reply, Write};
 pub use presenter::{Presentation, PresenterError, Presenters};
 pub use restore::begin_epoch;
 pub use worker::Worker;
@@ -91,13 +93,21 @@ pub struct Engine {
     parts: Parts,
     settings: Arc<Settings>,
     changes: Arc<watch::Sender<()>>,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 impl Engine {
     /// An engine out of its parts.
     #[must_use]
     pub fn new(parts: Parts, settings: Settings) -> Self {
-        Self { parts, settings: Arc::new(settings), changes: Arc::new(watch::Sender::new(())) }
+        let changes = Arc::new(watch::Sender::new(()));
+        Self { parts, settings: Arc::new(settings), changes, observer: None }
+    }
+
+    /// The same engine, which tells somebody what it does.
+    #[must_use]
+    pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
+        Self { observer: Some(observer), ..self }
     }
 
     /// The ledger it works on.

@@ -309,7 +309,7 @@ impl Engine {
             identity: presentation.identity.clone(),
             body: query.to_xml().into_bytes().into(),
         };
-        match outcome::query(&self.parts.authority.exchange(request).await) {
+        match outcome::query(&self.exchange(request, 0).await) {
             Outcome::Processed(answer) => Ok(answer),
             // A certificate that cannot be used is told by the sending, which holds the chain.
             Outcome::NotReached(reason) if !settle::is_about_certificate(&reason) => {

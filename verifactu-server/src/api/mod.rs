@@ -36,7 +36,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -52,7 +52,8 @@ use verifactu_core::{
 
 use crate::{
     accounts::Keys,
-    config::{Limits, Plans, Role},
+    config::{Limits, MetricsAccess, Plans, Role},
+    metrics::Metrics,
     presenters::AccountPresenters,
     webhook::Sender,
 };
@@ -80,6 +81,8 @@ pub(crate) struct Service {
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
     pub(crate) demoted_rules: Vec<String>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) metrics_access: MetricsAccess,
     /// Bounds the uploads that are opened side by side: each may hash for a third of a second.
     pub(crate) uploads: Semaphore,
     /// Set once the service is about to end.
@@ -121,7 +124,8 @@ impl Service {
         let (request, began) = (arrived.request, Instant::now());
         let (method, headers) = (arrived.method.clone(), arrived.headers.clone());
         let found = routes::find(&arrived.method, &arrived.path);
-        let route = found.as_ref().map_or("", |found| found.route.path);
+        let (known, route) =
+            found.as_ref().map_or(("", ""), |found| (found.route.method.as_str(), found.route.path));
         let successor = found.as_ref().ok().and_then(|found| found.successor.clone());
         let span = tracing::info_span!("request", id = %request);
         let service = self.clone();
@@ -139,13 +143,15 @@ impl Service {
             }
         }
         let response = self.seal(request, reply);
+        let took = began.elapsed();
+        self.metrics.request(known, route, response.status(), took);
         tracing::info!(
             target: "access",
             %request,
             %method,
             route,
             status = response.status().as_u16(),
-            ms = began.elapsed().as_secs_f64() * 1000.0,
+            ms = took.as_secs_f64() * 1000.0,
         );
         response
     }
@@ -153,6 +159,7 @@ impl Service {
     /// Answers a request that could not be read.
     pub(crate) fn refuse(&self, request: RequestId, headers: &HeaderMap, fault: Fault) -> Response<Bytes> {
         let response = self.seal(request, fault.into_reply(request, headers));
+        self.metrics.request("", "", response.status(), Duration::ZERO);
         tracing::info!(target: "access", %request, status = response.status().as_u16(), "refused unread");
         response
     }

@@ -81,6 +81,7 @@ routes! {
 
     GET    "/health"                anyone()               system::health;
     GET    "/ready"                 anyone()               system::ready;
+    GET    "/metrics"               anyone()               system::metrics;
 }
 
 /// An endpoint.

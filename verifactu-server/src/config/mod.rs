@@ -64,6 +64,8 @@ pub struct Config {
     pub certificates: Certificates,
     /// Secrets that are not to be generated.
     pub secrets: Secrets,
+    /// Who may read `/metrics`.
+    pub metrics: MetricsAccess,
     /// Let webhooks go to this computer, also over HTTP: for development.
     pub webhook_loopback: bool,
     /// Rules, by their id, whose findings are only warnings.
@@ -146,6 +148,17 @@ pub enum Role {
     Api,
     /// It sends, and answers only whether it is alive and ready.
     Worker,
+}
+
+/// Who may read `/metrics`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricsAccess {
+    /// Whoever can connect.
+    Anyone,
+    /// The operator, by the admin key.
+    Operator,
+    /// Nobody: there is no such route.
+    Nobody,
 }
 
 /// How the tax authority is reached.
@@ -238,6 +251,7 @@ impl Config {
             signature: SignatureMode::Xades,
             certificates: Certificates { required: environment != Environment::Sandbox, development: None },
             secrets: Secrets::default(),
+            metrics: MetricsAccess::Anyone,
             webhook_loopback: false,
             demoted_rules: Vec::new(),
             stop_delay: Duration::ZERO,
@@ -317,6 +331,12 @@ impl Config {
         )?;
         reader.boolean(&mut self.certificates.required, "require-tenant-certificate")?;
         self.read_development_identity(reader)?;
+        reader.set(&mut self.metrics, "metrics", "open, admin or off", |text| match text {
+            "open" => Some(MetricsAccess::Anyone),
+            "admin" => Some(MetricsAccess::Operator),
+            "off" => Some(MetricsAccess::Nobody),
+            _ => None,
+        })?;
         reader.boolean(&mut self.webhook_loopback, "webhook-loopback")?;
         let mut ec = false;
         reader.boolean(&mut ec, "signature-ec")?;

@@ -62,6 +62,7 @@ settings! {
     "workers", "NUMBER", Plain, "Chains that are dispatched side by side [4]";
     "stop-delay", "TIME", Plain, "How long the service says that it is not ready before a stop begins [0s]";
     "stop-within", "TIME", Plain, "How long a stop may take [30s]";
+    "metrics", "WHO", Plain, "Who may read /metrics: open for anyone, admin for the operator, or off [open]";
     "log-format", "FORMAT", Plain, "json or text [json]";
     "log-level", "LEVEL", Plain, "error, warn, info, debug or trace [info]";
 

@@ -27,6 +27,8 @@ use verifactu_core::{
     types::{Clock, TenantId},
 };
 
+use crate::metrics::Metrics;
+
 /// Deliveries that are sent side by side.
 const SIDE_BY_SIDE: usize = 32;
 /// As many of them as may be of one account, so that a slow receiver holds up only itself.
@@ -43,6 +45,7 @@ pub(crate) struct Deliverer {
     pub(crate) accounts: Arc<dyn Accounts>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) sender: Arc<Sender>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// How many deliveries of each account are under way.
@@ -65,9 +68,10 @@ impl Deliverer {
             let Ok(permit) = room.clone().acquire_owned().await else { break };
             match self.take(&under_way).await {
                 Ok(Some(delivery)) => {
-                    let (sender, under_way) = (self.sender.clone(), under_way.clone());
+                    let (sender, metrics) = (self.sender.clone(), self.metrics.clone());
+                    let under_way = under_way.clone();
                     attempts.spawn(async move {
-                        sender.attempt(&delivery).await;
+                        metrics.webhook(&sender.attempt(&delivery).await);
                         leave(&under_way, &delivery.tenant);
                         drop(permit);
                     });
