@@ -10,6 +10,7 @@ mod limits;
 mod lists;
 mod metrics;
 mod operator;
+mod partners;
 mod plans;
 mod queue;
 mod records;

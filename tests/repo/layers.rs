@@ -23,6 +23,7 @@ const LAYERS: &[&str] = &[
     "queue",
     "engine",
     "testing",
+    "guide",
 ];
 
 const SOURCE: &str = "verifactu-core/src/";

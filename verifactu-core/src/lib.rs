@@ -62,6 +62,9 @@
 //! work, under a lock, with a ledger: see the `engine` module, and `examples/programs` in the
 //! repository.
 //!
+//! New to VERI*FACTU? The `guide` tells what a record is, when it is sealed and how to mend what is wrong, and
+//! what law and authority ask for beside the code that answers.
+//!
 //! Features only add. Without any there are model, rules, huella and chain, QR, REST types and webhook
 //! signatures. `xml` adds the authority's XML, `signing` certificates and signatures, `engine` ledger,
 //! queue and engine, `https` the way to the authority, `sqlite` the embedded ledger. The default is all
@@ -76,6 +79,8 @@ pub mod certificate;
 pub mod chain;
 #[cfg(feature = "engine")]
 pub mod engine;
+#[cfg(feature = "engine")]
+pub mod guide;
 pub mod job;
 #[cfg(feature = "engine")]
 pub mod ledger;

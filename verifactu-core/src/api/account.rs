@@ -2,9 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Nif, Secret, TenantId};
+use crate::types::{Environment, Nif, Secret, TenantId};
 
 use super::{Timestamp, Warning};
+
+/// The account behind a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Me {
+    /// Its identifier.
+    pub tenant_id: TenantId,
+    /// Its name.
+    pub name: Option<String>,
+    /// `sandbox`, `preproduction` or `production`.
+    pub environment: Environment,
+    /// The only issuer it may act for.
+    pub allowed_nif: Option<Nif>,
+    /// What the key allows.
+    pub scopes: Vec<String>,
+    /// Identifies the key.
+    pub key_id: String,
+}
 
 /// The body of a certificate upload as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -8,6 +8,7 @@
 mod account;
 mod batch;
 mod cancel;
+mod chain;
 mod envelope;
 mod error;
 mod fingerprint;
@@ -27,6 +28,7 @@ mod usage;
 pub use account::*;
 pub use batch::{Batch, BatchCounts, BatchEntry, BatchOutcome, BatchTaken, Preview};
 pub use cancel::CancelRequest;
+pub use chain::{Chain, ChainVerification, Chains, FirstBreak};
 pub use envelope::Envelope;
 pub use error::{Detail, Details, ErrorBody, ErrorCode, UnknownErrorCode};
 pub use fingerprint::{canonical, fingerprint};

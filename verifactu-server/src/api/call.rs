@@ -26,6 +26,11 @@ impl Call {
         self.variables.first().map_or("", String::as_str)
     }
 
+    /// The last variable of the path.
+    pub(super) fn last_variable(&self) -> &str {
+        self.variables.last().map_or("", String::as_str)
+    }
+
     /// The media type of the body, in lower case and without its parameters.
     pub(super) fn media_type(&self) -> String {
         let value = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();

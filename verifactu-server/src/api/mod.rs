@@ -3,6 +3,7 @@
 //! [`routes`] says what there is, [`auth`] who calls, [`error`] what a failure looks like from
 //! outside. The endpoints turn requests into calls of the engine and the accounts, and hold no state.
 
+mod api_keys;
 mod auth;
 mod batches;
 mod call;
@@ -13,6 +14,7 @@ mod invoices;
 mod jobs;
 mod me;
 mod multipart;
+mod partners;
 mod preview;
 mod query;
 mod records;
@@ -192,6 +194,12 @@ impl Service {
                 let account = self.account(&call.headers, scope).await?;
                 self.requests.count(&account.tenant.id, Month::in_madrid(self.clock.now()));
                 handler(self, call, account).await
+            }
+            Endpoint::Child(scope, handler) => {
+                let partner = self.account(&call.headers, Some(scope)).await?;
+                self.requests.count(&partner.tenant.id, Month::in_madrid(self.clock.now()));
+                let child = self.child(partner, call.variable()).await?;
+                handler(self, call, child).await
             }
         }
     }
