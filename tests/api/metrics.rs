@@ -74,7 +74,7 @@ async fn metrics_tell_what_happens_and_what_waits() {
     ] {
         assert_eq!(found(&format!("verifactu_{name}")), wanted, "{name}");
     }
-    assert!(found("verifactu_certificate_soonest_end_days") > 90.0);
+    assert!(found("verifactu_certificate_end_days{rank=\"1\"}") > 90.0);
     assert!(found("verifactu_ledger_commit_seconds_sum{write=\"append\"}") > 0.0);
 
     // Nothing of an account: neither its name nor an issuer, a job or a key.

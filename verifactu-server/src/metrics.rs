@@ -28,6 +28,8 @@ pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0
 
 /// Days to their end at which certificates are counted.
 const DAYS: [(&str, f64); 3] = [("7", 7.0), ("30", 30.0), ("90", 90.0)];
+/// Certificates that are told one by one.
+const RANKS: [&str; 5] = ["1", "2", "3", "4", "5"];
 const SECONDS_OF_A_DAY: f64 = 86_400.0;
 
 type Labels<const N: usize> = [(&'static str, Cow<'static, str>); N];
@@ -69,7 +71,7 @@ struct Gauges {
     oldest_pending: Fraction,
     held: Family<Labels<1>, Gauge>,
     ending: Family<Labels<1>, Gauge>,
-    soonest_end: Family<Labels<0>, Fraction>,
+    soonest_ends: Family<Labels<1>, Fraction>,
     up: Family<Labels<1>, Gauge>,
 }
 
@@ -122,9 +124,9 @@ impl Metrics {
                     "Certificates that end within so many days, of the hundred that end first",
                     Family::default(),
                 ),
-                soonest_end: known.as_(
-                    "certificate_soonest_end_days",
-                    "Days to the end of the certificate that ends first; negative once it has",
+                soonest_ends: known.as_(
+                    "certificate_end_days",
+                    "Days to the end of the certificates that end first; negative once they have",
                     Family::default(),
                 ),
                 up: known.as_("up", "Whether a dependency answers", Family::default()),
@@ -195,11 +197,9 @@ impl Gauges {
                 let ending = ends.iter().filter(|end| **end < days * SECONDS_OF_A_DAY).count();
                 self.ending.get_or_create(&one("days", name)).set(whole(ending as u64));
             }
-            match ends.first() {
-                Some(end) => {
-                    self.soonest_end.get_or_create(&[]).set(end / SECONDS_OF_A_DAY);
-                }
-                None => self.soonest_end.clear(),
+            self.soonest_ends.clear();
+            for (rank, end) in RANKS.into_iter().zip(ends) {
+                self.soonest_ends.get_or_create(&one("rank", rank)).set(end / SECONDS_OF_A_DAY);
             }
         }
     }
