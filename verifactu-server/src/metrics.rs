@@ -216,7 +216,8 @@ impl Observer for Metrics {
                 };
                 self.commits.get_or_create(&one("write", write)).observe(elapsed.as_secs_f64());
             }
-            Observation::Exchanged { service, records, reply, elapsed } => {
+            Observation::Sending { records } => self.batch.observe(records as f64),
+            Observation::Exchanged { service, reply, elapsed } => {
                 let reply = match reply {
                     Reply::Answered => "answered",
                     Reply::Missing => "missing",
@@ -224,9 +225,6 @@ impl Observer for Metrics {
                 };
                 let labels = [("service", service_name(service).into()), ("reply", reply.into())];
                 self.exchanges.get_or_create(&labels).observe(elapsed.as_secs_f64());
-                if records > 0 {
-                    self.batch.observe(records as f64);
-                }
             }
             Observation::WaitAsked(wait) => self.waits.observe(wait.as_secs_f64()),
             Observation::Attempted(outcome) => {
@@ -279,7 +277,7 @@ fn service_name(service: authority::Service) -> &'static str {
     match service {
         authority::Service::Registration => "registration",
         authority::Service::Query => "query",
-        _ => "other",
+        authority::Service::NifCheck => "nif_check",
     }
 }
 

@@ -396,10 +396,14 @@ fn read_roots(file: &Path) -> Result<Vec<u8>, StartError> {
 }
 
 fn https_authority(config: &Config) -> Result<Arc<dyn Authority>, StartError> {
-    let AuthorityConfig { url, ca, limits, .. } = &config.authority;
+    let AuthorityConfig { url, nif_check_url, ca, limits, .. } = &config.authority;
     let hosts = match url {
         Some(url) => Hosts::at(url)?,
         None => Hosts::of(config.environment)?,
+    };
+    let hosts = match nif_check_url {
+        Some(url) => hosts.with_nif_check_at(url)?,
+        None => hosts,
     };
     let trust = match ca {
         None => Trust::System,

@@ -6,6 +6,7 @@
 //! path. Everything else is plain serde.
 
 mod account;
+mod authority;
 mod batch;
 mod cancel;
 mod chain;
@@ -27,6 +28,7 @@ mod time;
 mod usage;
 
 pub use account::*;
+pub use authority::{CheckedNif, CheckedNifs, FoundInvoice, FoundState, Lookup, LookupSource};
 pub use batch::{
     Batch, BatchBody, BatchCounts, BatchEntry, BatchItem, BatchOutcome, BatchTaken, CreateBatch, Preview,
 };

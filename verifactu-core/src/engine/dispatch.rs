@@ -317,7 +317,8 @@ impl Engine {
             identity: presentation.identity.clone(),
             body: message.body.clone(),
         };
-        let exchange = self.exchange(request, message.draft.items.len()).await;
+        self.observe(Observation::Sending { records: message.draft.items.len() });
+        let exchange = self.parts.authority.exchange(request).await;
         let now = self.parts.clock.now();
         let body = match &exchange {
             Exchange::Answered(answered) => Some(answered.body.clone()),

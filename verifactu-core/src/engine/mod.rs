@@ -107,13 +107,23 @@ impl Engine {
     /// The same engine, which tells somebody what it does.
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
-        Self { observer: Some(observer), ..self }
+        let authority = Arc::new(observer::Observed {
+            authority: self.parts.authority.clone(),
+            observer: observer.clone(),
+        });
+        Self { parts: Parts { authority, ..self.parts }, observer: Some(observer), ..self }
     }
 
     /// The ledger it works on.
     #[must_use]
     pub fn ledger(&self) -> &Arc<dyn Ledger> {
         &self.parts.ledger
+    }
+
+    /// The authority it talks to.
+    #[must_use]
+    pub fn authority(&self) -> &Arc<dyn Authority> {
+        &self.parts.authority
     }
 
     /// Changes whenever this engine or a clone of it has written what became of some jobs. Other

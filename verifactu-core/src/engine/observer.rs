@@ -3,10 +3,15 @@
 //! The engine counts nothing by itself: it tells one [`Observer`], which is passed in, so that two engines
 //! in one process are measured apart.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
 
 use crate::{
-    authority::{Exchange, Request, Service},
+    authority::{Authority, Exchange, Request, Service},
     job::JobState,
     ledger::{AttemptOutcome, JobUpdate},
 };
@@ -30,12 +35,15 @@ pub enum Observation {
         /// How long the call took.
         elapsed: Duration,
     },
-    /// A message was sent to the authority, or should have been.
-    Exchanged {
-        /// What was asked of it.
-        service: Service,
-        /// Records that the message carried; none in a query.
+    /// A message with so many records is about to be sent.
+    Sending {
+        /// How many.
         records: usize,
+    },
+    /// The authority was asked for something, or should have been.
+    Exchanged {
+        /// What.
+        service: Service,
         /// What came of it.
         reply: Reply,
         /// How long it took.
@@ -94,17 +102,29 @@ impl Engine {
             }
         }
     }
+}
 
-    /// One exchange with the authority, of a message with so many records.
-    pub(super) async fn exchange(&self, request: Request, records: usize) -> Exchange {
+/// An authority whose exchanges are told.
+pub(super) struct Observed {
+    pub(super) authority: Arc<dyn Authority>,
+    pub(super) observer: Arc<dyn Observer>,
+}
+
+#[async_trait]
+impl Authority for Observed {
+    async fn exchange(&self, request: Request) -> Exchange {
         let (service, began) = (request.service, Instant::now());
-        let exchange = self.parts.authority.exchange(request).await;
+        let exchange = self.authority.exchange(request).await;
         let reply = match &exchange {
             Exchange::Answered(_) => Reply::Answered,
             Exchange::NoAnswer { .. } => Reply::Missing,
             Exchange::NotReached { .. } => Reply::NotReached,
         };
-        self.observe(Observation::Exchanged { service, records, reply, elapsed: began.elapsed() });
+        self.observer.observe(Observation::Exchanged { service, reply, elapsed: began.elapsed() });
         exchange
+    }
+
+    fn host(&self, request: &Request) -> String {
+        self.authority.host(request)
     }
 }

@@ -12,8 +12,10 @@ mod chains;
 mod error;
 mod invoices;
 mod jobs;
+mod lookup;
 mod me;
 mod multipart;
+mod nif;
 mod partners;
 mod preview;
 mod query;
@@ -46,10 +48,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 use verifactu_core::{
-    engine::Engine,
+    engine::{Engine, Presentation, Presenters as _},
     ledger::{Accounts, AuditEntry, LedgerError},
     queue::Queue,
-    types::{ChainId, Clock, Environment, Ids, Month, RequestId, TenantId},
+    types::{ChainId, Clock, Environment, Ids, Month, Nif, RequestId, TenantId},
 };
 
 use crate::{
@@ -246,6 +248,18 @@ impl Service {
             self.wake(chain).await;
         }
         Ok(())
+    }
+
+    /// Who presents what is asked of the authority for an account (specification, Digital certificate).
+    async fn presentation(&self, tenant: &TenantId, issuer: &Nif) -> Result<Arc<Presentation>, Fault> {
+        let found = self.presenters.presentation(tenant, issuer).await;
+        match found.map_err(|error| Fault::Internal(error.into()))? {
+            Some(presentation) => Ok(presentation),
+            None => Err(match self.accounts.certificate(tenant).await? {
+                None => Fault::CertificateRequired,
+                Some(_) => Fault::CertificateExpired,
+            }),
+        }
     }
 
     /// Has a chain looked at now.

@@ -13,7 +13,8 @@ use crate::config::Limits;
 
 use super::{
     Service, api_keys, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices,
-    jobs, me, partners, preview, records, reply::Reply, support, system, tenants, usage, webhooks,
+    jobs, lookup, me, nif, partners, preview, records, reply::Reply, support, system, tenants, usage,
+    webhooks,
 };
 
 macro_rules! routes {
@@ -42,6 +43,8 @@ routes! {
     POST   "/send-invoice"          key(InvoicesWrite)     invoices::send;
     POST   "/cancel-invoice"        key(InvoicesWrite)     invoices::cancel;
     POST   "/invoices/preview"      key(InvoicesWrite)     preview::preview;
+    GET    "/invoices/lookup"       key(InvoicesRead)      lookup::lookup;
+    POST   "/verify-nif"            key(NifRead)           nif::verify;
     POST   "/batches"               key(InvoicesWrite)     batches::create, batch;
     GET    "/batches/:id"           key(InvoicesRead)      batches::show;
     GET    "/jobs"                  key(InvoicesRead)      jobs::list;

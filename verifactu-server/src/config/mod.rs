@@ -170,6 +170,9 @@ pub struct AuthorityConfig {
     pub ca: Option<PathBuf>,
     /// Limits of an exchange.
     pub limits: https::Limits,
+    /// Where NIFs are checked: if absent, at the address of the authority, or where it is a published one,
+    /// at that of production, since the service is published for production alone.
+    pub nif_check_url: Option<String>,
     /// Where the QR check page of a sandbox is; at its address if absent.
     pub qr_url: Option<String>,
 }
@@ -399,6 +402,7 @@ impl Config {
         }
         authority.ca = reader.read("authority-ca", "a file", path)?;
         authority.qr_url = reader.read("qr-url", expected, address)?;
+        authority.nif_check_url = reader.read("nif-check-url", expected, address)?;
         reader.time(&mut authority.limits.connect, "authority-connect")?;
         reader.time(&mut authority.limits.exchange, "authority-exchange")?;
         reader.size(&mut authority.limits.answer, "authority-answer")

@@ -76,6 +76,7 @@ settings! {
 
     "authority-url", "URL", Plain, "Address of the authority, https://host:port; required in the sandbox";
     "authority-ca", "FILE", Plain, "The only root certificates to trust at the authority (PEM)";
+    "nif-check-url", "URL", Plain, "Address of the check of NIFs, if it is another one";
     "authority-connect", "TIME", Plain, "Limit of connecting to the authority [10s]";
     "authority-exchange", "TIME", Plain, "Limit of a whole exchange with the authority [60s]";
     "authority-answer", "SIZE", Plain, "Largest answer of the authority [16 MiB]";
