@@ -7,6 +7,7 @@ mod certificates;
 mod config;
 mod errors;
 mod idempotency;
+mod keeping;
 mod limits;
 mod lists;
 mod metrics;

@@ -213,8 +213,8 @@ impl Accounts for TroubledAccounts {
         self.store.deliveries(tenant, after, limit).await
     }
 
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
-        self.store.prune_deliveries(before).await
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        self.store.prune_deliveries(before, limit).await
     }
 
     async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
@@ -307,6 +307,11 @@ impl World {
             .start()
             .await
             .unwrap()
+    }
+
+    /// The ledger behind the service.
+    pub fn ledger(&self) -> Arc<MemoryLedger> {
+        self.accounts.store.clone()
     }
 
     pub fn set(&self, mode: Mode) {

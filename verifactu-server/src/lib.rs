@@ -40,9 +40,11 @@ pub mod config;
 pub mod demo;
 mod http;
 mod metrics;
+pub mod operate;
 pub mod presenters;
 pub mod sandbox;
 pub mod server;
+mod upkeep;
 mod webhook;
 
 pub use accounts::SecretsError;

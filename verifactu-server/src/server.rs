@@ -38,9 +38,10 @@ use crate::{
     api::{Requests, Service},
     clock::{SystemClock, UuidV7Ids},
     config::{AuthorityConfig, Config, DevelopmentIdentity, QueueConfig, Role},
-    http::{ListenError, Listener},
+    http::{self, ListenError, Listener},
     metrics::Metrics,
     presenters::{AccountPresenters, OpenError},
+    upkeep::Upkeep,
     webhook::{Deliverer, SendError, Sender, Targets},
 };
 
@@ -121,42 +122,8 @@ impl Builder {
     /// # Errors
     /// [`StartError`].
     pub async fn start(self) -> Result<Running, StartError> {
-        let Self { config, store, queue, authority, clock, ids } = self;
-        let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
-        let ids = ids.unwrap_or_else(|| Arc::new(UuidV7Ids));
-        let queue = match queue {
-            Some(queue) => queue,
-            None => configured_queue(&config, &*ids)?,
-        };
-        prepare_directory(&config.data_dir)?;
-        let keys = Keys::prepare(&config.secrets, &config.data_dir)?;
-        let (ledger, accounts) = match store {
-            Some(store) => store,
-            None => embedded_store(&config).await?,
-        };
-        let authority = match authority {
-            Some(authority) => authority,
-            None => Arc::new(CircuitAuthority::new(https_authority(&config)?, clock.clone())),
-        };
-        let development = match &config.certificates.development {
-            Some(identity) => Some(development_identity(identity, &*clock)?),
-            None => None,
-        };
-        let presenters = Arc::new(AccountPresenters::new(
-            accounts.clone(),
-            keys.vault.clone(),
-            clock.clone(),
-            config.signature,
-            development,
-        )?);
-        let parts = Parts {
-            ledger,
-            queue: queue.clone(),
-            authority,
-            presenters: presenters.clone(),
-            clock: clock.clone(),
-            ids: ids.clone(),
-        };
+        let Made { config, accounts, keys, presenters, parts } = self.make().await?;
+        let Parts { queue, clock, ids, .. } = parts.clone();
         let max_attempts = config.engine.retry.max_attempts();
         let check = check_service(&config.authority, config.environment);
         let views = Arc::new(Service::views(check, max_attempts));
@@ -199,12 +166,19 @@ impl Builder {
         let worker = match config.role {
             Role::Api => tokio::spawn(async {}),
             Role::All | Role::Worker => {
+                let upkeep = Upkeep {
+                    ledger: engine.ledger().clone(),
+                    accounts: accounts.clone(),
+                    clock: clock.clone(),
+                    keep: config.keep,
+                };
+                let forget = upkeep.run(stopped.clone());
                 let deliverer =
                     Deliverer { engine: engine.clone(), accounts, clock, sender: webhooks, metrics };
                 let deliver = deliverer.run(stopped.clone());
                 let dispatch = Worker::new(engine).run(config.workers, stopped.clone());
                 tokio::spawn(async {
-                    tokio::join!(dispatch, deliver);
+                    tokio::join!(dispatch, deliver, forget);
                 })
             }
         };
@@ -214,6 +188,54 @@ impl Builder {
         let (within, delay) = (config.stop_within, config.stop_delay);
         Ok(Running { address, service, stop, front, worker, counter, within, delay })
     }
+
+    /// The engine alone, for work beside a service. It listens to nobody and sends nothing by itself.
+    pub(crate) async fn engine(self) -> Result<Engine, StartError> {
+        let made = self.make().await?;
+        Ok(Engine::new(made.parts, made.config.engine))
+    }
+
+    async fn make(self) -> Result<Made, StartError> {
+        let Self { config, store, queue, authority, clock, ids } = self;
+        let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
+        let ids = ids.unwrap_or_else(|| Arc::new(UuidV7Ids));
+        let queue = match queue {
+            Some(queue) => queue,
+            None => configured_queue(&config, &*ids)?,
+        };
+        prepare_directory(&config.data_dir)?;
+        let keys = Keys::prepare(&config.secrets, &config.data_dir)?;
+        let (ledger, accounts) = match store {
+            Some(store) => store,
+            None => embedded_store(&config).await?,
+        };
+        let authority = match authority {
+            Some(authority) => authority,
+            None => Arc::new(CircuitAuthority::new(https_authority(&config)?, clock.clone())),
+        };
+        let development = match &config.certificates.development {
+            Some(identity) => Some(development_identity(identity, &*clock)?),
+            None => None,
+        };
+        let presenters = Arc::new(AccountPresenters::new(
+            accounts.clone(),
+            keys.vault.clone(),
+            clock.clone(),
+            config.signature,
+            development,
+        )?);
+        let parts = Parts { ledger, queue, authority, presenters: presenters.clone(), clock, ids };
+        Ok(Made { config, accounts, keys, presenters, parts })
+    }
+}
+
+/// What a service is put together from.
+struct Made {
+    config: Config,
+    accounts: Arc<dyn Accounts>,
+    keys: Keys,
+    presenters: Arc<AccountPresenters>,
+    parts: Parts,
 }
 
 /// A service that runs. Dropping it stops it too, without waiting for what is under way.
@@ -359,7 +381,7 @@ async fn count_for_ever(service: Arc<Service>, mut stop: watch::Receiver<bool>) 
 }
 
 /// Makes the directory for its owner alone; one that is there stays as it is.
-fn prepare_directory(directory: &Path) -> Result<(), StartError> {
+pub(crate) fn prepare_directory(directory: &Path) -> Result<(), StartError> {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -369,13 +391,28 @@ fn prepare_directory(directory: &Path) -> Result<(), StartError> {
         .map_err(|source| StartError::Directory { directory: directory.to_owned(), source })
 }
 
-async fn embedded_store(config: &Config) -> Result<(Arc<dyn Ledger>, Arc<dyn Accounts>), StartError> {
-    let (file, environment) = (config.data_dir.join("ledger.db"), config.environment);
+pub(crate) async fn embedded_store(
+    config: &Config,
+) -> Result<(Arc<dyn Ledger>, Arc<dyn Accounts>), StartError> {
+    let (file, environment) = (config.ledger_file(), config.environment);
     let opened = tokio::task::spawn_blocking(move || {
         SqliteLedger::open(&file, environment, &SqliteOptions::default())
     });
     let ledger = Arc::new(opened.await.map_err(|_| StartError::Interrupted)??);
     Ok((ledger.clone(), ledger))
+}
+
+/// Proves that everything the settings name can be used, and makes or opens nothing.
+pub(crate) fn check(config: &Config) -> Result<(), StartError> {
+    configured_queue(config, &UuidV7Ids)?;
+    https_authority(config)?;
+    if let Some(identity) = &config.certificates.development {
+        development_identity(identity, &SystemClock)?;
+    }
+    if let Some(tls) = &config.tls {
+        http::check(tls).map_err(ListenError::from)?;
+    }
+    Ok(())
 }
 
 /// A queue out of reach keeps nobody from starting; `/ready` tells of it.

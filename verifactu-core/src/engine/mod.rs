@@ -14,12 +14,14 @@ mod presenter;
 mod reconcile;
 mod restore;
 mod settle;
+mod verify;
 mod worker;
 
 pub use accept::Submit;
 pub use observer::{Observation, Observer, Reply, Write};
 pub use presenter::{Presentation, PresenterError, Presenters};
-pub use restore::begin_epoch;
+pub use restore::{Survey, begin_epoch};
+pub use verify::verify_chain;
 pub use worker::Worker;
 
 use std::{sync::Arc, time::Duration};

@@ -4,6 +4,7 @@
 //! service is here with its default; [`Config::new`] gives all of them to programs that start the
 //! service themselves.
 
+mod effective;
 mod error;
 mod flags;
 mod plans;
@@ -11,6 +12,7 @@ mod sources;
 mod table;
 mod value;
 
+pub use effective::{Effective, effective};
 pub use error::ConfigError;
 pub use flags::Flags;
 pub use plans::Plans;
@@ -64,6 +66,8 @@ pub struct Config {
     pub certificates: Certificates,
     /// Secrets that are not to be generated.
     pub secrets: Secrets,
+    /// How long messages, attempts and deliveries are kept.
+    pub keep: Duration,
     /// Who may read `/metrics`.
     pub metrics: MetricsAccess,
     /// Let webhooks go to this computer, also over HTTP: for development.
@@ -254,6 +258,7 @@ impl Config {
             signature: SignatureMode::Xades,
             certificates: Certificates { required: environment != Environment::Sandbox, development: None },
             secrets: Secrets::default(),
+            keep: Duration::from_secs(90 * 24 * 60 * 60),
             metrics: MetricsAccess::Anyone,
             webhook_loopback: false,
             demoted_rules: Vec::new(),
@@ -305,6 +310,12 @@ impl Config {
         Ok((config, log))
     }
 
+    /// The embedded ledger's file.
+    #[must_use]
+    pub fn ledger_file(&self) -> PathBuf {
+        self.data_dir.join("ledger.db")
+    }
+
     fn read_service(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
         reader.set(&mut self.listen, "listen", "an address and port, such as 127.0.0.1:8080", |text| {
             text.parse().ok()
@@ -334,6 +345,7 @@ impl Config {
         )?;
         reader.boolean(&mut self.certificates.required, "require-tenant-certificate")?;
         self.read_development_identity(reader)?;
+        reader.time(&mut self.keep, "keep")?;
         reader.set(&mut self.metrics, "metrics", "open, admin or off", |text| match text {
             "open" => Some(MetricsAccess::Anyone),
             "admin" => Some(MetricsAccess::Operator),

@@ -54,6 +54,11 @@ pub enum ListenError {
     Tls(#[from] TlsError),
 }
 
+/// Proves that the files of a certificate can be used.
+pub(crate) fn check(tls: &TlsFiles) -> Result<(), TlsError> {
+    tls::acceptor(tls).map(drop)
+}
+
 impl Listener {
     pub(crate) async fn bind(address: SocketAddr, tls: Option<&TlsFiles>) -> Result<Self, ListenError> {
         let tls = tls.map(tls::acceptor).transpose()?;

@@ -19,7 +19,6 @@ use std::{
 use tokio::{
     sync::{Semaphore, watch},
     task::JoinSet,
-    time::Instant,
 };
 use verifactu_core::{
     engine::Engine,
@@ -35,9 +34,6 @@ const SIDE_BY_SIDE: usize = 32;
 const OF_ONE_ACCOUNT: usize = 4;
 /// The longest sleep without a look at the store: other processes may note deliveries too.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// How long deliveries are kept, and how often those that are older are looked for.
-const KEPT: jiff::SignedDuration = jiff::SignedDuration::from_hours(90 * 24);
-const PRUNED_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Sends what is owed, until it is told to stop.
 pub(crate) struct Deliverer {
@@ -58,12 +54,7 @@ impl Deliverer {
         let under_way = UnderWay::default();
         let mut attempts = JoinSet::new();
         let mut changes = self.engine.changes();
-        let mut pruned: Option<Instant> = None;
         while !*stop.borrow() && stop.has_changed().is_ok() {
-            if pruned.is_none_or(|at| at.elapsed() >= PRUNED_EVERY) {
-                pruned = Some(Instant::now());
-                self.prune().await;
-            }
             changes.mark_unchanged();
             let Ok(permit) = room.clone().acquire_owned().await else { break };
             match self.take(&under_way).await {
@@ -103,13 +94,6 @@ impl Deliverer {
             *under_way.entry(delivery.tenant.clone()).or_default() += 1;
         }
         Ok(taken)
-    }
-
-    async fn prune(&self) {
-        let before = self.clock.now() - KEPT;
-        if let Err(error) = self.accounts.prune_deliveries(before).await {
-            tracing::warn!(%error, "old deliveries could not be forgotten");
-        }
     }
 }
 

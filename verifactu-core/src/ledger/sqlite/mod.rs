@@ -11,6 +11,7 @@
 mod accounts;
 mod append;
 mod column;
+mod copy;
 mod error;
 mod listing;
 mod reader;
@@ -34,6 +35,8 @@ use crate::{
     record::InvoiceId,
     types::{ChainId, Environment, JobId, RecordId, TenantId},
 };
+
+pub use copy::{copy, fold};
 
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
@@ -103,6 +106,22 @@ impl SqliteLedger {
         let writer = Writer::start(connection, lock)
             .map_err(|error| LedgerError::new(super::LedgerErrorKind::Unavailable, error))?;
         Ok(Self { writer, readers: Readers::new(path.to_owned(), options.busy_timeout, options.readers) })
+    }
+
+    /// Opens the file to read it, beside whoever writes to it; it is neither created nor migrated, and what
+    /// would write fails.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); `Incompatible` also when a newer schema would have to be applied.
+    pub fn open_read_only(
+        path: impl AsRef<Path>,
+        environment: Environment,
+        options: &SqliteOptions,
+    ) -> Result<Self, LedgerError> {
+        let path = path.as_ref();
+        schema::check(path, environment, options)?;
+        let readers = Readers::new(path.to_owned(), options.busy_timeout, options.readers);
+        Ok(Self { writer: Writer::absent(), readers })
     }
 
     async fn write<T: Send + 'static>(
