@@ -6,6 +6,7 @@ mod batches;
 mod certificates;
 mod config;
 mod errors;
+mod hostile;
 mod idempotency;
 mod keeping;
 mod limits;

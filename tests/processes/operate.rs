@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command, time::Duration};
 
-use harness::programs::{program, said};
+use harness::programs::{program, said, workspace};
 use serde_json::{Value, json};
 
 use crate::place::{Place, text};
@@ -15,6 +15,32 @@ fn last(output: &std::process::Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(text.lines().last().unwrap_or_default())
         .unwrap_or_else(|_| panic!("{}", said(output)))
+}
+
+/// Every command that README.md lists is there, and every one that is there is listed.
+#[test]
+fn the_commands_are_those_of_the_readme() {
+    let readme = std::fs::read_to_string(workspace().join("README.md")).unwrap();
+    let (_, rows) = readme.split_once("`verifactu-server` has these").unwrap();
+    let rows = rows.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    let listed: Vec<&str> =
+        rows.take_while(|line| line.starts_with('|')).map(|line| line.split('`').nth(1).unwrap()).collect();
+    let help = |words: &[&str]| {
+        let output = Command::new(program("verifactu-server")).args(words).arg("--help").output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", said(&output));
+        said(&output)
+    };
+    for command in &listed {
+        help(&command.split(' ').collect::<Vec<_>>());
+    }
+    let text = help(&[]);
+    let (_, there) = text.split_once("Commands:\n").unwrap();
+    let there = there.lines().take_while(|line| line.starts_with("  "));
+    let names =
+        there.filter(|line| !line.starts_with("   ")).map(|line| line.split_whitespace().next().unwrap());
+    for name in names.filter(|name| *name != "help") {
+        assert!(listed.iter().any(|row| row.split(' ').next() == Some(name)), "README.md lacks {name}");
+    }
 }
 
 #[test]

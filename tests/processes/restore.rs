@@ -128,7 +128,7 @@ async fn an_old_backup_forks_nothing() {
     service.kill();
 
     let told = restore(&place, "late.db", &["--reconcile"]);
-    let unknown: Vec<&str> = told.iter().filter_map(|line| line["unknown"]["numSerie"].as_str()).collect();
+    let unknown: Vec<&str> = told.iter().filter_map(|line| line["unknown"]["number"].as_str()).collect();
     assert_eq!(unknown, ["R-6", "R-7"], "{told:?}");
     assert_eq!(told.last().unwrap()["unknownRecords"], 2);
 

@@ -170,9 +170,8 @@ impl VerifyArgs {
                 records += verified.checked;
                 if let Some(broken) = verified.first_break {
                     found = Found::Wrong;
-                    let place = json!({ "posicion": broken.posicion, "reason": broken.reason });
                     let tenant = chain.key.tenant;
-                    say(out, &json!({ "chain": chain.id, "tenant": tenant, "firstBreak": place }))?;
+                    say(out, &json!({ "chain": chain.id, "tenant": tenant, "firstBreak": broken }))?;
                 }
             }
         }

@@ -147,9 +147,9 @@ fn is_newer(row: &QueryRow, last: Timestamp) -> bool {
 fn shown(row: &QueryRow) -> serde_json::Value {
     let key = &row.invoice;
     json!({
-        "unknown": { "nif": key.issuer, "numSerie": key.number, "fecha": key.date },
+        "unknown": { "issuer": key.issuer, "number": key.number, "date": key.date },
         "huella": row.huella,
-        "fechaHoraHusoGenRegistro": row.generated_at,
+        "generatedAt": row.generated_at,
         "presentedAt": row.presented_at.map(|at| at.to_string()),
     })
 }

@@ -22,7 +22,7 @@ pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<(), LedgerEr
     let mut target = Connection::open(to.as_ref()).map_err(failed)?;
     // All pages in one step are read in one snapshot: a writer neither waits nor makes the copy begin anew.
     let backup = Backup::new(&source, &mut target).map_err(failed)?;
-    backup.run_to_completion(-1, PAUSE, None).map_err(failed)?;
+    backup.run_to_completion(i32::MAX, PAUSE, None).map_err(failed)?;
     drop(backup);
     drop(target);
     fold(to)
