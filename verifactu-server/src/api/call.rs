@@ -7,11 +7,15 @@ use verifactu_core::{
     types::RequestId,
 };
 
+use crate::accounts::Origin;
+
 use super::error::Fault;
 
 /// A request.
 pub(crate) struct Call {
     pub(super) request: RequestId,
+    /// Where it comes from.
+    pub(super) origin: Origin,
     pub(super) headers: HeaderMap,
     /// Values of the path's variables, in their order.
     pub(super) variables: Vec<String>,

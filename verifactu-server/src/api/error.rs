@@ -1,6 +1,6 @@
 //! From what happened to what the caller is told: the only file with status codes.
 
-use std::error::Error;
+use std::{error::Error, time::Duration};
 
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
@@ -17,6 +17,8 @@ use verifactu_core::{
     types::{JobId, RequestId},
     validation::Field,
 };
+
+use crate::accounts::whole_seconds;
 
 use super::reply::Reply;
 
@@ -37,6 +39,8 @@ pub(crate) enum Fault {
     KeyInvalid,
     KeyRevoked,
     KeyExpired,
+    /// Too many requests, or too many wrong keys; how long to wait.
+    RateLimited(Duration),
     Scope(Scope),
     Suspended,
 
@@ -130,7 +134,7 @@ impl Fault {
         }
         let mut headers = HeaderMap::new();
         if let Some(seconds) = self.retry_after() {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static(seconds));
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         match &self {
             Self::Method(allowed) => {
@@ -164,7 +168,7 @@ impl Fault {
     }
 
     /// The word for it.
-    fn code(&self) -> ErrorCode {
+    pub(super) fn code(&self) -> ErrorCode {
         match self {
             Self::Fields(_) | Self::NotHttp => ErrorCode::ValidationFailed,
             Self::Json(_) => ErrorCode::InvalidJson,
@@ -175,6 +179,7 @@ impl Fault {
             Self::KeyInvalid => ErrorCode::ApiKeyInvalid,
             Self::KeyRevoked => ErrorCode::ApiKeyRevoked,
             Self::KeyExpired => ErrorCode::ApiKeyExpired,
+            Self::RateLimited(_) => ErrorCode::RateLimited,
             Self::Scope(_) => ErrorCode::InsufficientScope,
             Self::Suspended => ErrorCode::AccountSuspended,
             Self::NotFound(_) => ErrorCode::NotFound,
@@ -227,10 +232,10 @@ impl Fault {
     }
 
     /// Seconds after which the same request may succeed.
-    fn retry_after(&self) -> Option<&'static str> {
-        match status(self.code()) {
-            StatusCode::SERVICE_UNAVAILABLE => Some("5"),
-            _ => None,
+    fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited(wait) => Some(whole_seconds(*wait).max(1)),
+            _ => (status(self.code()) == StatusCode::SERVICE_UNAVAILABLE).then_some(5),
         }
     }
 
@@ -287,6 +292,7 @@ impl Fault {
             Self::KeyInvalid => "the key is not valid",
             Self::KeyRevoked => "the key has been revoked",
             Self::KeyExpired => "the key has expired",
+            Self::RateLimited(_) => "too many requests; Retry-After says how many seconds to wait",
             Self::Scope(scope) => return format!("the key lacks the scope {}", scope.as_str()),
             Self::Suspended => "the account is suspended; it can only read",
             Self::NotFound(what) => return format!("there is no such {what}"),

@@ -10,7 +10,12 @@ mod tls;
 
 pub use tls::TlsError;
 
-use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -91,13 +96,14 @@ impl Listener {
                 }
                 () = seats.somebody_rests(), if full => {}
                 accepted = socket.accept(), if !full => match accepted {
-                    Ok((stream, _)) => {
+                    Ok((stream, peer)) => {
                         // Small answers should not wait for the peer's acknowledgements.
                         let _ = stream.set_nodelay(true);
                         let seat = seats.seat();
-                        let peer =
-                            connection(stream, tls.clone(), service.clone(), stop.clone(), seat.clone());
-                        seats.take(connections.spawn(peer), seat);
+                        let (service, stop) = (service.clone(), stop.clone());
+                        let open =
+                            connection(stream, peer.ip(), tls.clone(), service, stop, seat.clone());
+                        seats.take(connections.spawn(open), seat);
                     }
                     Err(error) => {
                         tracing::warn!(error = &error as &dyn std::error::Error, "cannot accept");
@@ -117,14 +123,15 @@ impl Listener {
 
 async fn connection(
     stream: TcpStream,
+    peer: IpAddr,
     tls: Option<TlsAcceptor>,
     service: Arc<Service>,
     stop: watch::Receiver<bool>,
     seat: Arc<Seat>,
 ) {
-    let Some(tls) = tls else { return converse(stream, service, stop, seat).await };
+    let Some(tls) = tls else { return converse(stream, peer, service, stop, seat).await };
     match tokio::time::timeout(service.limits.handshake, tls.accept(stream)).await {
-        Ok(Ok(stream)) => converse(stream, service, stop, seat).await,
+        Ok(Ok(stream)) => converse(stream, peer, service, stop, seat).await,
         Ok(Err(error)) => {
             tracing::debug!(error = &error as &dyn std::error::Error, "TLS handshake failed");
         }
@@ -135,6 +142,7 @@ async fn connection(
 /// One connection's requests, until it ends or the service does.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin,
+    peer: IpAddr,
     service: Arc<Service>,
     mut stop: watch::Receiver<bool>,
     seat: Arc<Seat>,
@@ -147,8 +155,9 @@ async fn converse(
         .max_headers(MAX_HEADERS);
     let stream = Worded::new(TokioIo::new(stream), service.clone());
     let stopped = stop.clone();
-    let answer =
-        service_fn(move |request| front::answer(service.clone(), request, *stopped.borrow(), seat.clone()));
+    let answer = service_fn(move |request| {
+        front::answer(service.clone(), request, peer, *stopped.borrow(), seat.clone())
+    });
     let mut connection = pin!(builder.serve_connection(stream, answer));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
