@@ -84,7 +84,7 @@ const CERTIFICATES: u32 = 100;
 pub(super) async fn metrics(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     match service.metrics_access {
         MetricsAccess::Anyone => {}
-        MetricsAccess::Operator => service.operator(&call.headers)?,
+        MetricsAccess::Operator => service.operator(&call.headers, call.origin)?,
         MetricsAccess::Nobody => return Err(Fault::NotFound("route")),
     }
     let (overview, certificates, queue) = tokio::join!(
