@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use jiff::Timestamp;
 use verifactu_client::{
-    Client, IdempotencyKey,
+    Client, IdempotencyKey, Operator,
     api::{CreateApiKey, CreateTenant, JobStatus, Line, Person, Scope, SendInvoice},
 };
 use verifactu_core::{
@@ -165,8 +165,9 @@ fn config(sandbox: &RunningSandbox, directory: &Path) -> Outcome<Config> {
 /// A client for a new customer with a certificate.
 async fn customer(service: &Running, sandbox: &RunningSandbox) -> Outcome<Client> {
     let address = format!("http://{}/v1", service.address());
-    let operator = Client::builder(&address).admin_key(service.admin_key().clone()).build()?;
-    let client = Client::builder(&address).api_key(open_account(&operator).await?).build()?;
+    let admin = Client::builder(&address).admin_key(service.admin_key().clone()).build()?;
+    let key = open_account(&admin.operator()).await?;
+    let client = Client::builder(&address).api_key(key).build()?;
     let issued = sandbox.pki().issue(&Holder::seal(ISSUER, ISSUER_NAME).with_passphrase(PASSPHRASE))?;
     let file = SecretBytes::new(issued.pkcs12()?.to_vec());
     client.upload_certificate(&file, &Secret::new(PASSPHRASE.to_owned())).await?;
@@ -174,7 +175,7 @@ async fn customer(service: &Running, sandbox: &RunningSandbox) -> Outcome<Client
 }
 
 /// What the operator does for a new customer.
-async fn open_account(operator: &Client) -> Outcome<Secret> {
+async fn open_account(operator: &Operator) -> Outcome<Secret> {
     let tenant_id = TenantId::parse("talleres-ebro")?;
     let tenant = CreateTenant {
         id: tenant_id.clone(),

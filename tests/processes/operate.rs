@@ -145,7 +145,8 @@ async fn a_running_ledger_is_checked_and_copied() {
     // A damaged copy is told with the place of the damage.
     let raw = rusqlite::Connection::open(&copy).unwrap();
     raw.execute_batch(
-        "DROP TRIGGER record_unchanged; UPDATE record SET xml = replace(xml, 'O-2', 'O-9') WHERE position = 3",
+        "DROP TRIGGER record_unchanged; UPDATE record SET xml = CAST(replace(CAST(xml AS TEXT), 'O-2', 'O-9') AS BLOB) \
+         WHERE position = 3",
     )
     .unwrap();
     let output = place.command(&["chain", "verify", "--file", text(&copy)]);

@@ -63,6 +63,7 @@ impl Place {
             ("environment", "sandbox"),
             ("authority-url", &self.sandbox.told("url")),
             ("authority-ca", &self.sandbox.told("ca")),
+            ("rates", "false"),
             ("initial-wait", "1s"),
             ("retry-waits", "1s,1s,1s,1s,1s,1s,1s,1s"),
         ];

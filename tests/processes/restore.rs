@@ -60,9 +60,13 @@ async fn job_when(place: &Place, service: &Process, key: &str, job: &str, wanted
 
 /// Puts a backup in the ledger's place and returns what the command printed.
 fn restore(place: &Place, backup: &str, words: &[&str]) -> Vec<Value> {
-    let ledger = place.data.path().join("service/ledger.db");
-    std::fs::remove_file(&ledger).unwrap();
     let backup = place.data.path().join(backup);
+    // The log is the old ledger's too: left behind, it would be taken for the restored one's.
+    for file in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
+        let output = place.command(&["restore", "--from", text(&backup)]);
+        assert!(said(&output).contains(&format!("{file}: is there")), "{}", said(&output));
+        std::fs::remove_file(place.data.path().join("service").join(file)).unwrap();
+    }
     let output = place.command(&[&["restore", "--from", text(&backup)], words].concat());
     assert!(output.status.success(), "{}", said(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -40,6 +40,7 @@ pub mod config;
 pub mod demo;
 mod http;
 mod metrics;
+pub mod openapi;
 pub mod operate;
 pub mod presenters;
 pub mod sandbox;

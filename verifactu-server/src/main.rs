@@ -13,6 +13,7 @@ use verifactu_server::{
     Server,
     config::{Config, Flags, LogConfig, LogFormat},
     demo::{DemoArgs, Verdict},
+    openapi,
     operate::{self, BackupArgs, Found, OperateError, RestoreArgs, VerifyArgs},
     sandbox::{PkiArgs, SandboxArgs},
 };
@@ -47,6 +48,8 @@ enum Command {
     SandboxCertificate(PkiArgs),
     /// Run sandbox and service together and take sample invoices all the way to their receipts.
     Demo(DemoArgs),
+    /// Print the OpenAPI document of the service.
+    Openapi,
 }
 
 #[derive(Subcommand)]
@@ -123,6 +126,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
                 return Ok(ExitCode::FAILURE);
             }
         }
+        Command::Openapi => writeln!(io::stdout(), "{}", openapi::document())?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,12 +10,15 @@ mod call;
 mod certificates;
 mod chains;
 mod error;
+mod examples;
 mod invoices;
 mod jobs;
 mod lookup;
 mod me;
 mod multipart;
 mod nif;
+mod operation;
+mod parameters;
 mod partners;
 mod preview;
 mod query;
@@ -30,8 +33,11 @@ mod view;
 mod wait;
 mod webhooks;
 
-pub(crate) use error::Fault;
+pub(crate) use error::{Fault, Success, status};
+pub(crate) use operation::{Body, Header, Parameter, Shape, shape};
+pub(crate) use parameters::RATE;
 pub(crate) use reply::Pieces;
+pub(crate) use routes::{Endpoint, ROUTES, Route};
 pub(crate) use usage::Requests;
 pub(crate) use view::Views;
 
@@ -68,7 +74,7 @@ use crate::{
 use auth::Account;
 use call::Call;
 use reply::Reply;
-use routes::{Endpoint, Found};
+use routes::Found;
 use tenants::OPERATOR;
 
 /// What the endpoints work with.
@@ -212,8 +218,12 @@ impl Service {
         let Arrived { request, peer, path, query, headers, body, .. } = arrived;
         let origin = self.strangers.origin(peer, &headers);
         let call = Call { request, origin, headers, variables, path, query, body };
+        let parameters = route.operation.query;
         match route.endpoint {
-            Endpoint::Anyone(handler) => handler(self, call).await,
+            Endpoint::Anyone(handler) => {
+                query::check(&call, parameters)?;
+                handler(self, call).await
+            }
             _ if self.role == Role::Worker => Err(Fault::NotFound("route")),
             Endpoint::Operator(handler) => {
                 let name = format!("{} {}", route.method, route.path);
@@ -224,7 +234,10 @@ impl Service {
                 if let Some(guesses) = self.strangers.standing(origin, self.clock.now()) {
                     let _ = standing.set(guesses);
                 }
-                let result = handler(self.clone(), call).await;
+                let result = match query::check(&call, parameters) {
+                    Ok(()) => handler(self.clone(), call).await,
+                    Err(fault) => Err(fault),
+                };
                 if let Err(fault) = &result {
                     self.audit(OPERATOR, "refused", format!("{name} {}", fault.code()), request).await?;
                 }
@@ -232,11 +245,13 @@ impl Service {
             }
             Endpoint::Key(scope, class, handler) => {
                 let account = self.admit(&call, scope, class, standing).await?;
+                query::check(&call, parameters)?;
                 handler(self, call, account).await
             }
             Endpoint::Child(scope, class, handler) => {
                 let partner = self.admit(&call, Some(scope), class, standing).await?;
                 let child = self.child(partner, call.variable()).await?;
+                query::check(&call, parameters)?;
                 handler(self, call, child).await
             }
         }

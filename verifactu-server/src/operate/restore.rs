@@ -56,8 +56,14 @@ impl RestoreArgs {
         let (config, _) = Config::load(&self.flags)?;
         server::prepare_directory(&config.data_dir)?;
         let (place, environment, from) = (config.ledger_file(), config.environment, self.from);
-        if place.exists() {
-            return Err(OperateError::Exists(place));
+        // A log that was left behind would be taken for one of the restored file.
+        for beside in ["", "-wal", "-shm", "-journal"] {
+            let mut file = place.clone().into_os_string();
+            file.push(beside);
+            let file = PathBuf::from(file);
+            if file.exists() {
+                return Err(OperateError::Exists(file));
+            }
         }
         let runtime = tokio::runtime::Handle::current();
         let restored = tokio::task::spawn_blocking(move || {
