@@ -22,8 +22,8 @@ use verifactu_client::{
 use verifactu_core::{
     job::{JobKind, Progress},
     ledger::{
-        Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease, Ledger,
-        LedgerError, Listing, MemoryLedger, NewMessage, Overview, Page, Reassess, RecordRow, Search,
+        Append, Appended, Attempt, ChainSearch, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease,
+        Ledger, LedgerError, Listing, MemoryLedger, NewMessage, Overview, Page, Reassess, RecordRow, Search,
         Selection, SentMessage, Settlement, Submission, Turnover, Usage,
     },
     record::{ComputerSystem, Identification, InvoiceId, InvoiceType, Party, SystemId},
@@ -97,10 +97,12 @@ journaled! {
     fn settle(lease: Lease, settlement: Settlement) -> Fenced;
     fn due(chain: ChainId) -> Option<Timestamp>;
     fn due_chains(after: Option<ChainId>, limit: u32) -> Vec<(ChainId, Timestamp)>;
-    fn hold(tenant: &TenantId, hold: &Hold) -> Vec<ChainId>;
-    fn release(tenant: &TenantId, reason: HoldReason) -> Vec<ChainId>;
+    fn hold(tenant: &TenantId, issuer: Option<Nif>, hold: &Hold) -> Vec<ChainId>;
+    fn release(tenant: &TenantId, issuer: Option<Nif>, reason: HoldReason) -> Vec<ChainId>;
     fn revise(job: JobId, seen: &Progress, next: &Progress) -> bool;
     fn chains(tenant: &TenantId) -> Vec<ChainState>;
+    fn chain(chain: ChainId) -> Option<ChainState>;
+    fn search_chains(search: &ChainSearch, after: Option<ChainId>, limit: u32) -> Vec<(ChainState, Option<Timestamp>)>;
     fn records(chain: ChainId, from: u64, limit: u32) -> Vec<RecordRow>;
     fn attempts(job: JobId) -> Vec<Attempt>;
     fn answer_line(job: JobId) -> Option<Bytes>;

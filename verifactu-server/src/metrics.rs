@@ -184,8 +184,11 @@ impl Gauges {
             for (state, jobs) in states {
                 self.jobs.get_or_create(&one("state", state)).set(whole(jobs));
             }
-            let reasons =
-                [("certificate", overview.held_for_certificate), ("operator", overview.held_by_operator)];
+            let reasons = [
+                ("certificate", overview.held_for_certificate),
+                ("operator", overview.held_by_operator),
+                ("suspended", overview.held_as_suspended),
+            ];
             for (reason, chains) in reasons {
                 self.held.get_or_create(&one("reason", reason)).set(whole(chains));
             }

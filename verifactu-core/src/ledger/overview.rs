@@ -23,6 +23,8 @@ pub struct Overview {
     pub held_for_certificate: u64,
     /// Chains that wait for the operator.
     pub held_by_operator: u64,
+    /// Chains that are held because the authority has suspended their presenter.
+    pub held_as_suspended: u64,
 }
 
 impl Overview {
@@ -48,6 +50,7 @@ impl Overview {
         match reason {
             HoldReason::Certificate => self.held_for_certificate += chains,
             HoldReason::Operator => self.held_by_operator += chains,
+            HoldReason::Suspended => self.held_as_suspended += chains,
         }
     }
 

@@ -74,7 +74,7 @@ fn warnings(overview: &Overview) -> Vec<Warning> {
     let held = "chains wait for the operator";
     [
         warning(overview.in_doubt, "jobs_in_doubt", in_doubt),
-        warning(overview.held_by_operator, "chains_held", held),
+        warning(overview.held_by_operator + overview.held_as_suspended, "chains_held", held),
     ]
     .into_iter()
     .flatten()

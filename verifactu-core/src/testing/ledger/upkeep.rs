@@ -58,7 +58,7 @@ pub async fn l81_the_overview_counts_what_waits(ledger: Arc<dyn Ledger>) {
     for (tenant, reason) in [(&scene.tenant, HoldReason::Operator), (&other.tenant, HoldReason::Certificate)]
     {
         let hold = Hold { reason, description: "held".to_owned(), since: begin };
-        assert_eq!(ledger.hold(tenant, &hold).await.unwrap().len(), 1);
+        assert_eq!(ledger.hold(tenant, None, &hold).await.unwrap().len(), 1);
     }
     let wanted = Overview {
         pending: 3,
@@ -68,6 +68,7 @@ pub async fn l81_the_overview_counts_what_waits(ledger: Arc<dyn Ledger>) {
         oldest_pending: Some(begin + 5.minutes()),
         held_for_certificate: 1,
         held_by_operator: 1,
+        held_as_suspended: 0,
     };
     assert_eq!(ledger.overview().await.unwrap(), wanted);
 }
