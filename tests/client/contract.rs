@@ -10,6 +10,9 @@ use serde_json::Value;
 
 /// What is for people, monitors and tools.
 const NOT_FOR_CLIENTS: &[&str] = &["/docs", "/metrics", "/openapi.json"];
+/// Schemas that the client has under another name: a job with what was accepted, and lists of months.
+const OTHERWISE: &[(&str, &str)] =
+    &[("WaitedJob", "Job"), ("MonthlyLedgerMonths", "MonthlyLedger"), ("MonthlyUsageMonths", "MonthlyUsage")];
 /// Where the paths of the partner's routes begin, which its file leaves out.
 const CHILD: &str = "/partner/tenants/{}";
 
@@ -99,7 +102,14 @@ fn collect(schema: &Value, names: &mut BTreeSet<String>) {
         Value::Object(members) => {
             if let Some(name) = members.get("$ref").and_then(|to| to.as_str()?.rsplit('/').next()) {
                 // The answer that carries a `Job` is called `JobAnswer`.
-                names.insert(name.strip_suffix("Answer").unwrap_or(name).to_owned());
+                let name = name.strip_suffix("Answer").unwrap_or(name);
+                names.insert(
+                    OTHERWISE
+                        .iter()
+                        .find(|(one, _)| *one == name)
+                        .map_or(name, |(_, other)| other)
+                        .to_owned(),
+                );
             }
             members.values().for_each(|member| collect(member, names));
         }
