@@ -19,5 +19,6 @@ mod records;
 mod stop;
 mod vault;
 mod waiting;
+mod web_accounts;
 mod webhooks;
 mod world;

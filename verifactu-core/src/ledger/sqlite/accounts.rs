@@ -35,8 +35,8 @@ macro_rules! tenant_query {
 macro_rules! key_query {
     ($rest:literal) => {
         concat!(
-            "SELECT id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at \
-             FROM api_key ",
+            "SELECT id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at, \
+             sealed FROM api_key ",
             $rest
         )
     };
@@ -139,7 +139,7 @@ impl Accounts for SqliteLedger {
             store
                 .prepare_cached(
                     "INSERT INTO api_key (id, tenant, name, public, hash, scopes, created_at, expires_at, \
-                     revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                     revoked_at, sealed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                 )?
                 .execute(params![
                     Col(&key.id),
@@ -150,7 +150,8 @@ impl Accounts for SqliteLedger {
                     Col(&Json(key.scopes)),
                     Col(&key.created_at),
                     Col(&key.expires_at),
-                    Col(&key.revoked_at)
+                    Col(&key.revoked_at),
+                    key.sealed
                 ])?;
             Ok(())
         })
@@ -250,7 +251,7 @@ impl Accounts for SqliteLedger {
         let update = match purpose {
             Purpose::Identity => "UPDATE certificate SET sealed = ?3 WHERE tenant = ?1 AND sealed = ?2",
             Purpose::WebhookSecret => "UPDATE webhook SET secret = ?3 WHERE tenant = ?1 AND secret = ?2",
-            Purpose::ApiKey => return Ok(false),
+            Purpose::ApiKey => "UPDATE api_key SET sealed = ?3 WHERE tenant = ?1 AND sealed = ?2",
         };
         let (tenant, known, sealed) = (tenant.clone(), known.to_vec(), sealed.to_vec());
         self.write(move |store| {
@@ -477,6 +478,7 @@ fn read_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
         created_at: cells.next()?,
         expires_at: cells.next()?,
         revoked_at: cells.next()?,
+        sealed: cells.next()?,
     })
 }
 
