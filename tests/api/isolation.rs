@@ -35,9 +35,10 @@ enum Thing {
     Record,
     Account,
     Key,
+    Issuer,
 }
 
-use Thing::{Account, Batch, Chain, Job, Key, Record};
+use Thing::{Account, Batch, Chain, Issuer, Job, Key, Record};
 
 /// A route, what its variables name, and a body that it takes. Those that change something stand where
 /// the rows before do not miss it.
@@ -68,6 +69,8 @@ const ROUTES: &[(&str, &[Thing], &str)] = &[
     ("POST /admin/api-keys/:id/revoke", &[Key], ""),
     ("GET /admin/jobs/:id/messages", &[Job], ""),
     ("POST /admin/jobs/:id/retry", &[Job], ""),
+    ("POST /admin/issuers/:tenantId/:nif/pause", &[Account, Issuer], "{}"),
+    ("POST /admin/issuers/:tenantId/:nif/resume", &[Account, Issuer], "{}"),
     ("GET /admin/tenants/:id/webhook", &[Account], ""),
     ("PATCH /admin/tenants/:id/webhook", &[Account], r#"{"enabled":false}"#),
     ("POST /admin/tenants/:id/webhook/ping", &[Account], ""),
@@ -101,6 +104,7 @@ impl Things {
             Record => &self.record,
             Account => self.account,
             Key => &self.key,
+            Issuer => ISSUER,
         }
     }
 }
