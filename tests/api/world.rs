@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use verifactu_core::{
     authority::{
-        Answered, Authority, Exchange, NotReached, Request,
+        Answered, Authority, Exchange, NoAnswer, NotReached, Request,
         https::{Hosts, HttpsAuthority, Limits, Trust},
     },
     certificate::Purpose,
@@ -44,6 +44,8 @@ pub enum Mode {
     Sandbox,
     /// Nothing ever comes back.
     Silence,
+    /// No answer, though the message may have arrived.
+    Lost,
     /// A SOAP fault on the authority's side.
     Fault,
     /// No connection.
@@ -65,6 +67,7 @@ impl Authority for Switch {
         match mode {
             Mode::Sandbox => self.sandbox.exchange(request).await,
             Mode::Silence => std::future::pending().await,
+            Mode::Lost => Exchange::NoAnswer { reason: NoAnswer::Broken, elapsed: Duration::ZERO },
             Mode::Fault => Exchange::Answered(Answered::xml(500, SERVER_FAULT)),
             Mode::Unreachable => {
                 Exchange::NotReached { reason: NotReached::Connect, elapsed: Duration::ZERO }
@@ -212,8 +215,8 @@ impl Accounts for TroubledAccounts {
         self.store.deliveries(tenant, after, limit).await
     }
 
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
-        self.store.prune_deliveries(before).await
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        self.store.prune_deliveries(before, limit).await
     }
 
     async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
@@ -316,6 +319,11 @@ impl World {
             .start()
             .await
             .unwrap()
+    }
+
+    /// The ledger behind the service.
+    pub fn ledger(&self) -> Arc<MemoryLedger> {
+        self.accounts.store.clone()
     }
 
     pub fn set(&self, mode: Mode) {

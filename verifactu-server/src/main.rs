@@ -14,6 +14,7 @@ use verifactu_server::{
     config::{Config, Flags, LogConfig, LogFormat},
     demo::{DemoArgs, Verdict},
     log, openapi,
+    operate::{self, BackupArgs, Found, OperateError, RestoreArgs, VerifyArgs},
     sandbox::{PkiArgs, SandboxArgs},
 };
 
@@ -29,6 +30,18 @@ struct Program {
 enum Command {
     /// Run the service. Every setting is also a variable VERIFACTU_… and a key of the settings file.
     Serve(Flags),
+    /// Apply changes of the ledger's schema, and stop.
+    Migrate(Flags),
+    /// Ask the service that runs with these settings whether it is ready.
+    Healthcheck(Flags),
+    /// Look at the settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Look at the chains of a ledger.
+    #[command(subcommand)]
+    Chain(ChainCommand),
+    Backup(BackupArgs),
+    Restore(RestoreArgs),
     /// Run a tax authority to test against.
     Sandbox(SandboxArgs),
     /// Issue a certificate of the sandbox's CA.
@@ -37,6 +50,18 @@ enum Command {
     Demo(DemoArgs),
     /// Print the OpenAPI document of the service.
     Openapi,
+}
+
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Print every setting with its source, secrets masked; fail where `serve` would.
+    Check(Flags),
+}
+
+#[derive(Subcommand)]
+enum ChainCommand {
+    /// Recompute every huella of every chain and print the first break of each; the service may run.
+    Verify(VerifyArgs),
 }
 
 #[tokio::main]
@@ -75,6 +100,21 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
             asked_to_stop().await;
             running.stop().await;
         }
+        Command::Migrate(flags) => return operated(operate::migrate(&flags, &mut io::stdout()).await),
+        Command::Healthcheck(flags) => {
+            return operated(operate::healthcheck(&flags, &mut io::stdout()).await);
+        }
+        Command::Config(ConfigCommand::Check(flags)) => {
+            return operated(operate::check_config(&flags, &mut io::stdout()));
+        }
+        Command::Chain(ChainCommand::Verify(verify)) => {
+            return operated(verify.run(&mut io::stdout()).await);
+        }
+        Command::Backup(backup) => return operated(backup.run(&mut io::stdout()).await),
+        Command::Restore(restore) => {
+            log::start(LogConfig { format: LogFormat::Text, level: tracing::Level::WARN });
+            return operated(restore.run(&mut io::stdout()).await);
+        }
         Command::Sandbox(sandbox) => {
             log::start(LogConfig { format: LogFormat::Json, level: tracing::Level::INFO });
             sandbox.run(io::stdout(), asked_to_stop()).await?;
@@ -89,6 +129,14 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
         Command::Openapi => writeln!(io::stdout(), "{}", openapi::document())?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The exit status of an operator's command.
+fn operated(found: Result<Found, OperateError>) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
+    Ok(match found? {
+        Found::Well => ExitCode::SUCCESS,
+        Found::Wrong => ExitCode::FAILURE,
+    })
 }
 
 /// Completes when the process is told to end.

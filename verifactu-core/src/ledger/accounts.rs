@@ -129,8 +129,8 @@ pub trait Accounts: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Delivery>, LedgerError>;
 
-    /// Forgets deliveries that were attempted and became owed before this time; how many.
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError>;
+    /// Forgets deliveries that were attempted and became owed before this time, at most `limit`; how many.
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError>;
 
     /// Appends to the audit log, linked to the line before.
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError>;

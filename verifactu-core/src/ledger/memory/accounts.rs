@@ -223,11 +223,16 @@ impl Accounts for MemoryLedger {
         Ok(own().skip(skipped).take(limit as usize).cloned().collect())
     }
 
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
-        let mut state = self.lock();
-        let known = state.deliveries.len();
-        state.deliveries.retain(|delivery| delivery.created_at >= before || delivery.attempted_at.is_none());
-        Ok((known - state.deliveries.len()) as u64)
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        let mut forgotten = 0;
+        self.lock().deliveries.retain(|delivery| {
+            let goes = forgotten < u64::from(limit)
+                && delivery.created_at < before
+                && delivery.attempted_at.is_some();
+            forgotten += u64::from(goes);
+            !goes
+        });
+        Ok(forgotten)
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {

@@ -391,8 +391,8 @@ impl Accounts for SqliteLedger {
         self.read(move |store| webhook::deliveries(store, &tenant, after, limit)).await
     }
 
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
-        self.write(move |store| webhook::prune(store, before)).await
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        self.write(move |store| webhook::prune(store, before, limit)).await
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {

@@ -50,7 +50,7 @@ macro_rules! chain_query {
         concat!(
             "SELECT seq, epoch, id, tenant, issuer, producer, system, installation, length, last_huella, \
              last_number, pending, next_slot_at, wait_seconds, last_slot, unreachable_count, suspects, hold, \
-             updated_at FROM chain WHERE ",
+             closed, updated_at FROM chain WHERE ",
             $condition
         )
     };
@@ -82,6 +82,7 @@ impl ChainRow {
                 unreachable_count: cells.next()?,
                 suspects: json(&mut cells)?,
                 hold: cells.next::<Option<Json<Hold>>>()?.map(|Json(hold)| hold),
+                closed: cells.next()?,
                 updated_at: cells.next()?,
             },
         })
@@ -113,6 +114,18 @@ pub(super) fn chains(store: &Connection, tenant: &TenantId) -> Result<Vec<ChainS
     let mut query = store.prepare_cached(chain_query!("tenant = ?1 ORDER BY id"))?;
     let rows = query.query_map([Col(tenant)], |row| ChainRow::read(row).map(|chain| chain.state))?;
     rows.filter_map(|chain| StoreError::unless_damaged(chain.map_err(StoreError::from)).transpose()).collect()
+}
+
+pub(super) fn all_chains(
+    store: &Connection,
+    after: Option<ChainId>,
+    limit: u32,
+) -> Result<Vec<ChainState>, StoreError> {
+    // The blob of no bytes comes before every identifier.
+    let mut query = store.prepare_cached(chain_query!("id > ifnull(?1, x'') ORDER BY id LIMIT ?2"))?;
+    let rows =
+        query.query_map(params![Col(&after), limit], |row| ChainRow::read(row).map(|chain| chain.state))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// The last record of a chain. That the chain's own row agrees with it is checked, so that a damaged
