@@ -416,7 +416,7 @@ fn printed_settings_show_no_secret() {
     let output = Command::new(program("verifactu-server"))
         .args(["config", "check", "--environment", "sandbox", "--authority-url", "https://127.0.0.1:1"])
         .args(["--data-dir", "nowhere", "--admin-key", ADMIN, "--key-pepper", PEPPER, "--vault-key", &vault])
-        .args(["--queue", &queue, "--development-identity", "x.p12", "--development-passphrase", PASSPHRASE])
+        .args(["--queue", &queue, "--development-passphrase", PASSPHRASE])
         .output()
         .unwrap();
     let said = said(&output);
