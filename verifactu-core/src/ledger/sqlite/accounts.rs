@@ -196,7 +196,7 @@ impl Accounts for SqliteLedger {
             let mut query = store.prepare_cached(
                 "UPDATE api_key SET revoked_at = ifnull(revoked_at, ?3) \
                  WHERE id = ?2 AND tenant = ifnull(?1, tenant) \
-                 RETURNING id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at",
+                 RETURNING id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at, sealed",
             )?;
             Ok(query.query_row(params![Col(&tenant), Col(&id), Col(&at)], read_key).optional()?)
         })
