@@ -1,90 +1,13 @@
 //! Webhooks: what is sent where, once, and where nothing is ever sent (specification, Events).
 
-use std::{net::SocketAddr, time::Duration};
+use std::time::Duration;
 
+use harness::receiver::{OK, Received, SECRET, receiver};
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpListener,
-    sync::mpsc,
-};
-use verifactu_core::{
-    types::{Clock as _, Secret},
-    webhook::{self, TOLERANCE_SECONDS},
-};
-use verifactu_server::clock::SystemClock;
+use tokio::{net::TcpListener, sync::mpsc};
+use verifactu_core::webhook;
 
 use crate::world::{Mode, World, invoice};
-
-const SECRET: &str = "canary-webhook-secret";
-
-/// A request that a receiver got: its headers with names in lower case, and its body.
-struct Received {
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-impl Received {
-    fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
-    }
-
-    /// The event, once both signatures are proved.
-    fn event(&self) -> Value {
-        let secret = Secret::new(SECRET.to_owned());
-        webhook::verify(&secret, &self.body, self.header(webhook::SERVICE_SIGNATURE)).unwrap();
-        let delivery = webhook::Delivery {
-            id: self.header(webhook::WEBHOOK_ID),
-            timestamp: self.header(webhook::WEBHOOK_TIMESTAMP),
-        };
-        let signature = self.header(webhook::WEBHOOK_SIGNATURE);
-        delivery.verify(&secret, &self.body, signature, SystemClock.now(), TOLERANCE_SECONDS).unwrap();
-        assert_eq!(self.header("content-type"), "application/json");
-        serde_json::from_slice(&self.body).unwrap()
-    }
-}
-
-/// A receiver that answers everything with these lines.
-async fn receiver(answer: &'static str) -> (SocketAddr, mpsc::UnboundedReceiver<Received>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (sender, received) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut bytes = Vec::new();
-            let request = loop {
-                if let Some(request) = whole(&bytes) {
-                    break request;
-                }
-                if stream.read_buf(&mut bytes).await.unwrap() == 0 {
-                    break Received { headers: Vec::new(), body: bytes };
-                }
-            };
-            stream.write_all(answer.as_bytes()).await.unwrap();
-            if sender.send(request).is_err() {
-                return;
-            }
-        }
-    });
-    (address, received)
-}
-
-fn whole(bytes: &[u8]) -> Option<Received> {
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
-    let head = std::str::from_utf8(&bytes[..end]).unwrap();
-    let headers: Vec<(String, String)> = head
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split_once(": "))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-        .collect();
-    let body = bytes[end + 4..].to_vec();
-    let received = Received { headers, body };
-    (received.header("content-length").parse() == Ok(received.body.len())).then_some(received)
-}
-
-const OK: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
 
 async fn world() -> World {
     World::with(|config| config.webhook_loopback = true).await

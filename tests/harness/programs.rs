@@ -10,10 +10,11 @@ use std::{
 
 use serde_json::Value;
 
-/// A program of the workspace, beside this test's own executable.
+/// A program of the workspace, beside the one that runs; tests and benches lie a folder below.
 pub fn program(name: &str) -> PathBuf {
     let ours = std::env::current_exe().unwrap();
-    let profile = ours.parent().unwrap().parent().unwrap();
+    let folder = ours.parent().unwrap();
+    let profile = if folder.ends_with("deps") { folder.parent().unwrap() } else { folder };
     let path = profile.join(name);
     assert!(path.exists(), "{}: build it with `cargo build --workspace --bins`", path.display());
     path
@@ -71,12 +72,13 @@ pub struct Process {
 
 impl Process {
     pub fn start(name: &str, arguments: &[&str]) -> Self {
-        let mut child = Command::new(program(name))
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        Self::logging(name, arguments, Stdio::null())
+    }
+
+    /// The same, with a place for what it logs.
+    pub fn logging(name: &str, arguments: &[&str], log: Stdio) -> Self {
+        let mut child =
+            Command::new(program(name)).args(arguments).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let out = child.stdout.take().unwrap();
         let (send, receive) = mpsc::channel();
         std::thread::spawn(move || {
@@ -104,10 +106,18 @@ impl Process {
         self.child.wait().unwrap();
     }
 
+    /// It stands still, until [`Self::resume`].
+    pub fn pause(&self) {
+        signal(&self.child, "-STOP");
+    }
+
+    pub fn resume(&self) {
+        signal(&self.child, "-CONT");
+    }
+
     /// SIGTERM, and whether it ended well within the time.
     pub fn terminate(mut self, within: Duration) -> bool {
-        let sent = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
-        assert!(sent.success());
+        signal(&self.child, "-TERM");
         let deadline = std::time::Instant::now() + within;
         while std::time::Instant::now() < deadline {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -124,4 +134,10 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Sends a signal such as `-STOP`.
+pub(crate) fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
 }

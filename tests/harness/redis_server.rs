@@ -10,6 +10,8 @@ use std::{
 use redis::{Cmd, FromRedisValue};
 use tempfile::TempDir;
 
+use crate::programs::signal;
+
 /// A server on a free port of this machine, with a directory of its own. Killed when dropped.
 pub struct RedisServer {
     directory: TempDir,
@@ -92,30 +94,37 @@ impl RedisServer {
         }
     }
 
+    /// Ends in its own way, with a command such as `SHUTDOWN NOSAVE`.
+    pub fn shut_down(&mut self, command: &str) {
+        // It answers by closing the connection.
+        let _ = self.ask::<()>(command);
+        if let Some(mut child) = self.child.take() {
+            child.wait().unwrap();
+        }
+    }
+
     /// It takes connections and says nothing, until [`Self::resume`].
     pub fn pause(&self) {
-        self.signal("-STOP");
+        signal(self.child.as_ref().unwrap(), "-STOP");
     }
 
     pub fn resume(&self) {
-        self.signal("-CONT");
+        signal(self.child.as_ref().unwrap(), "-CONT");
     }
 
     /// Runs a command on it, such as `FLUSHALL`.
     pub fn command<T: FromRedisValue>(&self, command: &str) -> T {
+        self.ask(command).unwrap()
+    }
+
+    fn ask<T: FromRedisValue>(&self, command: &str) -> redis::RedisResult<T> {
         let mut words = command.split(' ');
         let mut query = Cmd::new();
         query.arg(words.next().unwrap());
         words.for_each(|word| {
             query.arg(word);
         });
-        let mut connection = redis::Client::open(self.url()).unwrap().get_connection().unwrap();
-        query.query(&mut connection).unwrap()
-    }
-
-    fn signal(&self, signal: &str) {
-        let id = self.child.as_ref().unwrap().id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        query.query(&mut redis::Client::open(self.url())?.get_connection()?)
     }
 }
 

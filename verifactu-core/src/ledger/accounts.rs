@@ -158,8 +158,10 @@ pub struct Tenant {
 pub enum TenantStatus {
     /// It may.
     Active,
-    /// It may only read.
+    /// It may only read, until the operator says otherwise.
     Suspended,
+    /// It may only read, until its partner or the operator says otherwise.
+    SuspendedByPartner,
 }
 
 /// Identifier of a key.

@@ -254,7 +254,7 @@ keywords! {
         Accepted = "accepted", Rejected = "rejected", Error = "error", InDoubt = "in_doubt",
         Unreachable = "unreachable",
     }
-    TenantStatus { Active = "active", Suspended = "suspended" }
+    TenantStatus { Active = "active", Suspended = "suspended", SuspendedByPartner = "suspended_by_partner" }
     Turn { First = "first", Barrier = "barrier", Again = "again" }
 }
 

@@ -155,7 +155,7 @@ pub async fn a5_an_account_can_be_changed(accounts: Arc<dyn Accounts>) {
         plan: None,
         own_system: false,
         representative: None,
-        status: TenantStatus::Active,
+        status: TenantStatus::SuspendedByPartner,
         ..first.clone()
     };
     let moved = Tenant { parent: None, created_at: noon() + 1.hour(), ..changed.clone() };

@@ -4,6 +4,7 @@ use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
 use verifactu_core::{
     api::Scope,
     ledger::{ApiKey, Tenant, TenantStatus},
+    types::TenantId,
 };
 
 use crate::accounts::KeyText;
@@ -13,19 +14,32 @@ use super::{Service, error::Fault};
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const ADMIN_KEY: HeaderName = HeaderName::from_static("x-admin-key");
 
-/// An account that calls, with the key it calls by.
+/// The account that a request is about, with the key it came with.
 pub(crate) struct Account {
     pub(super) tenant: Tenant,
     pub(super) key: ApiKey,
+    /// The partner whose key it is, when it acts for a child account.
+    pub(super) partner: Option<Tenant>,
 }
 
 impl Account {
-    /// Suspended accounts only read.
+    /// Who calls.
+    pub(super) fn caller(&self) -> &Tenant {
+        self.partner.as_ref().unwrap_or(&self.tenant)
+    }
+
+    /// Suspended accounts only read, and a partner does not write for them either.
     pub(super) fn may_write(&self) -> Result<(), Fault> {
-        match self.tenant.status {
-            TenantStatus::Active => Ok(()),
-            TenantStatus::Suspended => Err(Fault::Suspended),
-        }
+        active(self.caller())?;
+        active(&self.tenant)
+    }
+}
+
+/// That an account is not suspended.
+pub(super) fn active(tenant: &Tenant) -> Result<(), Fault> {
+    match tenant.status {
+        TenantStatus::Active => Ok(()),
+        TenantStatus::Suspended | TenantStatus::SuspendedByPartner => Err(Fault::Suspended),
     }
 }
 
@@ -47,8 +61,19 @@ impl Service {
         let tenant = self.accounts.tenant(&key.tenant).await?.ok_or(Fault::KeyInvalid)?;
         match scope {
             Some(scope) if !key.scopes.contains(scope.as_str()) => Err(Fault::Scope(scope)),
-            _ => Ok(Account { tenant, key }),
+            _ => Ok(Account { tenant, key, partner: None }),
         }
+    }
+
+    /// The partner's child that a path names, for the partner to act for. The child of another is as
+    /// absent as one that does not exist.
+    pub(super) async fn child(&self, partner: Account, id: &str) -> Result<Account, Fault> {
+        const ABSENT: Fault = Fault::NotFound("account");
+        let id = TenantId::parse(id).map_err(|_| ABSENT)?;
+        let tenant = self.accounts.tenant(&id).await?;
+        let tenant = tenant.filter(|tenant| tenant.parent.as_ref() == Some(&partner.tenant.id));
+        let tenant = tenant.ok_or(ABSENT)?;
+        Ok(Account { tenant, key: partner.key, partner: Some(partner.tenant) })
     }
 
     /// That the request carries the operator's key.

@@ -26,6 +26,11 @@ impl Call {
         self.variables.first().map_or("", String::as_str)
     }
 
+    /// The last variable of the path.
+    pub(super) fn last_variable(&self) -> &str {
+        self.variables.last().map_or("", String::as_str)
+    }
+
     /// The media type of the body, in lower case and without its parameters.
     pub(super) fn media_type(&self) -> String {
         let value = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -117,13 +122,34 @@ impl<'a> Members<'a> {
     ) -> Option<Option<T>> {
         let at = self.left.iter().position(|(known, _)| *known == key)?;
         let (_, value) = self.left.swap_remove(at);
-        let members = match value {
-            Json::Null => return Some(None),
-            Json::Object(members) => members,
-            other => {
-                self.problem(key, format!("must be an object, not {}", other.kind()));
-                return None;
-            }
+        if *value == Json::Null {
+            return Some(None);
+        }
+        self.inside(key, value, read).map(Some)
+    }
+
+    /// A list of objects that has to be there, with 1 to `most` items. Those that could not be read are
+    /// left out, and told.
+    pub(super) fn objects<T>(
+        &mut self,
+        key: &str,
+        most: usize,
+        read: impl Fn(&mut Members<'a>) -> Option<T>,
+    ) -> Vec<T> {
+        let items = self.array(key, most).iter().enumerate();
+        items.filter_map(|(index, item)| self.inside(&format!("{key}[{index}]"), item, &read)).collect()
+    }
+
+    /// Reads an object. What is wrong inside is told with the name of the object before it.
+    fn inside<T>(
+        &mut self,
+        field: &str,
+        value: &'a Json,
+        read: impl FnOnce(&mut Members<'a>) -> Option<T>,
+    ) -> Option<T> {
+        let Json::Object(members) = value else {
+            self.problem(field, format!("must be an object, not {}", value.kind()));
+            return None;
         };
         let left = members.iter().map(|(key, value)| (&**key, value)).collect();
         let mut inner = Members { left, details: Vec::new() };
@@ -132,10 +158,15 @@ impl<'a> Members<'a> {
             self.details.extend(
                 details
                     .into_iter()
-                    .map(|detail| Detail { field: format!("{key}.{}", detail.field), ..detail }),
+                    .map(|detail| Detail { field: format!("{field}.{}", detail.field), ..detail }),
             );
         }
-        found.map(Some)
+        found
+    }
+
+    /// Whether a member is there.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.left.iter().any(|(known, value)| *known == key && **value != Json::Null)
     }
 
     /// A boolean, if it is given.

@@ -4,9 +4,8 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::header::CONTENT_TYPE;
-use serde::Serialize;
 use verifactu_core::{
-    api::CertificateStatus,
+    api::{CertificateRemoved, CertificateStatus},
     certificate::{Opened, Wanted, open},
     ledger::SealedCertificate,
     types::{Secret, SecretBytes},
@@ -36,6 +35,7 @@ pub(super) async fn upload(service: Arc<Service>, call: Call, account: Account) 
         _ => return Err(Fault::MediaType("application/json or multipart/form-data")),
     };
     account.may_write()?;
+    let actor = account.caller().id.clone();
     let tenant = account.tenant;
     let now = service.clock.now();
     let permit = tokio::time::timeout(PATIENCE, service.uploads.acquire()).await;
@@ -56,8 +56,7 @@ pub(super) async fn upload(service: Arc<Service>, call: Call, account: Account) 
         uploaded_at: now,
     };
     service.accounts.put_certificate(&certificate).await?;
-    let actor = tenant.id.as_str();
-    service.audit(actor, "certificate.upload", tenant.id.to_string(), call.request).await?;
+    service.audit(actor.as_str(), "certificate.upload", tenant.id.to_string(), call.request).await?;
     service.release(&tenant.id).await?;
     let shown = view::certificate(identity.certificate(), now, normalized_from_legacy);
     let status = CertificateStatus { has_certificate: true, certificate: Some(shown) };
@@ -74,13 +73,6 @@ pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) ->
     Reply::json(Success::Ok, call.request, status)
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Deleted {
-    has_certificate: bool,
-    waiting_jobs: u64,
-}
-
 /// Jobs that wait are held at their next turn, until there is another certificate.
 pub(super) async fn delete(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
     account.may_write()?;
@@ -88,10 +80,11 @@ pub(super) async fn delete(service: Arc<Service>, call: Call, account: Account) 
     if !service.accounts.delete_certificate(tenant).await? {
         return Err(Fault::NotFound("certificate"));
     }
-    service.audit(tenant.as_str(), "certificate.delete", tenant.to_string(), call.request).await?;
+    let actor = account.caller().id.as_str();
+    service.audit(actor, "certificate.delete", tenant.to_string(), call.request).await?;
     let chains = service.engine.ledger().chains(tenant).await?;
     let waiting_jobs = chains.iter().map(|chain| chain.pending).sum();
-    Reply::json(Success::Ok, call.request, Deleted { has_certificate: false, waiting_jobs })
+    Reply::json(Success::Ok, call.request, CertificateRemoved { has_certificate: false, waiting_jobs })
 }
 
 fn from_json(call: &Call) -> Result<(SecretBytes, Secret), Fault> {

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
 use verifactu_core::{
-    api::Timestamp,
+    api::{Chain, ChainVerification, Chains, FirstBreak},
     chain::{Break, Walk},
     ledger::{ChainState, HoldReason},
-    types::{ChainId, Huella, InvoiceNumber, Nif},
+    types::ChainId,
     xml,
 };
 
@@ -22,43 +21,10 @@ use super::{
 /// Records that are read at a time.
 const PAGE: u32 = 500;
 
-#[derive(Serialize)]
-struct Chains {
-    chains: Vec<Chain>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Chain {
-    id: ChainId,
-    nif: Nif,
-    numero_instalacion: String,
-    length: u64,
-    last_huella: Option<Huella>,
-    last_num_serie: Option<InvoiceNumber>,
-    pending: u64,
-    held_reason: Option<&'static str>,
-    updated_at: Timestamp,
-}
-
 pub(super) async fn list(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
     let chains = service.engine.ledger().chains(&account.tenant.id).await?;
     let chains = Chains { chains: chains.into_iter().map(shown).collect() };
     Reply::json(Success::Ok, call.request, chains)
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Verified {
-    valid: bool,
-    checked: u64,
-    first_break: Option<FirstBreak>,
-}
-
-#[derive(Serialize)]
-struct FirstBreak {
-    posicion: u64,
-    reason: String,
 }
 
 /// Recomputes every huella from the XML that is stored.
@@ -69,7 +35,7 @@ pub(super) async fn verify(service: Arc<Service>, call: Call, account: Account) 
     let state = chains.into_iter().find(|chain| chain.id == id).ok_or(ABSENT)?;
     let mut walk = Walk::default();
     let first_break = walked(&service, &state, &mut walk).await?;
-    let verified = Verified { valid: first_break.is_none(), checked: walk.checked(), first_break };
+    let verified = ChainVerification { valid: first_break.is_none(), checked: walk.checked(), first_break };
     Reply::json(Success::Ok, call.request, verified)
 }
 
@@ -116,8 +82,8 @@ fn shown(state: ChainState) -> Chain {
         last_num_serie: state.last_number,
         pending: state.pending,
         held_reason: state.hold.map(|hold| match hold.reason {
-            HoldReason::Certificate => "certificate",
-            HoldReason::Operator => "operator",
+            HoldReason::Certificate => "certificate".to_owned(),
+            HoldReason::Operator => "operator".to_owned(),
         }),
         updated_at: state.updated_at.into(),
     }

@@ -10,6 +10,7 @@ use verifactu_core::{
     api::{
         Detail, Details, ErrorBody, ErrorCode, Job, JobStatus, JsonError, QrInfo, Ready, Scope, rest_name,
     },
+    authority::{Outcome, Unprocessed},
     certificate::{CertificateError, Malformed},
     engine::EngineError,
     ledger::{LedgerError, LedgerErrorKind, Refusal},
@@ -62,6 +63,7 @@ pub(crate) enum Fault {
     IssuerHeld(String),
 
     CertificateRequired,
+    CertificateExpired,
     AllowedNifMismatch,
     CertificateNifMismatch,
     Certificate(CertificateError),
@@ -76,6 +78,9 @@ pub(crate) enum Fault {
         job: JobId,
         qr_info: QrInfo,
     },
+
+    /// The authority did not answer a question, or refused to.
+    Unanswered(Unprocessed),
 
     Store(LedgerError),
     Overloaded,
@@ -195,6 +200,7 @@ impl Fault {
             Self::NotRetryable(_) => ErrorCode::JobNotRetryable,
             Self::IssuerHeld(_) => ErrorCode::IssuerHeld,
             Self::CertificateRequired => ErrorCode::TenantCertificateRequired,
+            Self::CertificateExpired => ErrorCode::Expired,
             Self::AllowedNifMismatch => ErrorCode::AllowedNifMismatch,
             Self::CertificateNifMismatch => ErrorCode::CertNifMismatch,
             Self::Certificate(error) => match error {
@@ -211,6 +217,8 @@ impl Fault {
             },
             Self::AuthorityFailed { .. } => ErrorCode::AuthorityError,
             Self::AuthoritySilent { .. } => ErrorCode::AuthorityTimeout,
+            Self::Unanswered(Outcome::NoAnswer(_)) => ErrorCode::AuthorityTimeout,
+            Self::Unanswered(_) => ErrorCode::AuthorityError,
             Self::Overloaded => ErrorCode::Overloaded,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::NotReady(_) => ErrorCode::StoreUnavailable,
@@ -302,6 +310,7 @@ impl Fault {
             }
             Self::IssuerHeld(why) => return format!("the chain is held: {why}"),
             Self::CertificateRequired => "the account has no certificate; upload one first",
+            Self::CertificateExpired => "the account's certificate has expired; upload another one",
             Self::AllowedNifMismatch => "the account may not act for this nif",
             Self::CertificateNifMismatch => "the certificate does not belong to the account's holder",
             Self::Certificate(error) => return error.to_string(),
@@ -311,6 +320,7 @@ impl Fault {
             Self::AuthoritySilent { .. } => {
                 "the authority did not answer in time; what it holds is found out by itself"
             }
+            Self::Unanswered(outcome) => return format!("the authority gave no answer: {outcome}"),
             Self::Store(_) => "the store does not answer; the same request may succeed later",
             Self::Overloaded => "the service is busy; try again later",
             Self::ShuttingDown => "the service is stopping; try again later",

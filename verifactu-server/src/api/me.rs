@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-use verifactu_core::types::{Environment, Nif, TenantId};
+use verifactu_core::api::Me;
 
 use super::{
     Service,
@@ -13,25 +12,14 @@ use super::{
     reply::Reply,
 };
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Me<'a> {
-    tenant_id: &'a TenantId,
-    name: Option<&'a str>,
-    environment: Environment,
-    allowed_nif: Option<Nif>,
-    scopes: Vec<&'a str>,
-    key_id: String,
-}
-
 pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
-    let Account { tenant, key } = &account;
+    let Account { tenant, key, .. } = account;
     let me = Me {
-        tenant_id: &tenant.id,
-        name: tenant.name.as_ref().map(|name| name.as_str()),
+        tenant_id: tenant.id,
+        name: tenant.name.map(|name| name.to_string()),
         environment: service.environment,
         allowed_nif: tenant.allowed_nif,
-        scopes: key.scopes.iter().map(String::as_str).collect(),
+        scopes: key.scopes.into_iter().collect(),
         key_id: key.id.0.to_string(),
     };
     Reply::json(Success::Ok, call.request, me)

@@ -3,6 +3,7 @@
 //! [`routes`] says what there is, [`auth`] who calls, [`error`] what a failure looks like from
 //! outside. The endpoints turn requests into calls of the engine and the accounts, and hold no state.
 
+mod api_keys;
 mod auth;
 mod batches;
 mod call;
@@ -11,8 +12,11 @@ mod chains;
 mod error;
 mod invoices;
 mod jobs;
+mod lookup;
 mod me;
 mod multipart;
+mod nif;
+mod partners;
 mod preview;
 mod query;
 mod records;
@@ -44,10 +48,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 use verifactu_core::{
-    engine::Engine,
+    engine::{Engine, Presentation, Presenters as _},
     ledger::{Accounts, AuditEntry, LedgerError},
     queue::Queue,
-    types::{ChainId, Clock, Environment, Ids, Month, RequestId, TenantId},
+    types::{ChainId, Clock, Environment, Ids, Month, Nif, RequestId, TenantId},
 };
 
 use crate::{
@@ -186,6 +190,12 @@ impl Service {
                 self.requests.count(&account.tenant.id, Month::in_madrid(self.clock.now()));
                 handler(self, call, account).await
             }
+            Endpoint::Child(scope, handler) => {
+                let partner = self.account(&call.headers, Some(scope)).await?;
+                self.requests.count(&partner.tenant.id, Month::in_madrid(self.clock.now()));
+                let child = self.child(partner, call.variable()).await?;
+                handler(self, call, child).await
+            }
         }
     }
 
@@ -231,6 +241,18 @@ impl Service {
             self.wake(chain).await;
         }
         Ok(())
+    }
+
+    /// Who presents what is asked of the authority for an account (specification, Digital certificate).
+    async fn presentation(&self, tenant: &TenantId, issuer: &Nif) -> Result<Arc<Presentation>, Fault> {
+        let found = self.presenters.presentation(tenant, issuer).await;
+        match found.map_err(|error| Fault::Internal(error.into()))? {
+            Some(presentation) => Ok(presentation),
+            None => Err(match self.accounts.certificate(tenant).await? {
+                None => Fault::CertificateRequired,
+                Some(_) => Fault::CertificateExpired,
+            }),
+        }
     }
 
     /// Has a chain looked at now.

@@ -12,8 +12,9 @@ use verifactu_core::api::Scope;
 use crate::config::Limits;
 
 use super::{
-    Service, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices, jobs, me,
-    preview, records, reply::Reply, support, system, tenants, usage, webhooks,
+    Service, api_keys, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices,
+    jobs, lookup, me, nif, partners, preview, records, reply::Reply, support, system, tenants, usage,
+    webhooks,
 };
 
 macro_rules! routes {
@@ -29,6 +30,9 @@ macro_rules! routes {
     (@ key($scope:ident) $handler:path) => {
         Endpoint::Key(Some(Scope::$scope), |s, c, a| Box::pin($handler(s, c, a)))
     };
+    (@ child($scope:ident) $handler:path) => {
+        Endpoint::Child(Scope::$scope, |s, c, a| Box::pin($handler(s, c, a)))
+    };
     (@ operator() $handler:path) => { Endpoint::Operator(|s, c| Box::pin($handler(s, c))) };
     (@ anyone() $handler:path) => { Endpoint::Anyone(|s, c| Box::pin($handler(s, c))) };
     (@ limit) => { |limits| limits.body };
@@ -39,6 +43,8 @@ routes! {
     POST   "/send-invoice"          key(InvoicesWrite)     invoices::send;
     POST   "/cancel-invoice"        key(InvoicesWrite)     invoices::cancel;
     POST   "/invoices/preview"      key(InvoicesWrite)     preview::preview;
+    GET    "/invoices/lookup"       key(InvoicesRead)      lookup::lookup;
+    POST   "/verify-nif"            key(NifRead)           nif::verify;
     POST   "/batches"               key(InvoicesWrite)     batches::create, batch;
     GET    "/batches/:id"           key(InvoicesRead)      batches::show;
     GET    "/jobs"                  key(InvoicesRead)      jobs::list;
@@ -62,13 +68,28 @@ routes! {
     POST   "/me/certificate"        key(CertificatesWrite) certificates::upload, certificate;
     DELETE "/me/certificate"        key(CertificatesWrite) certificates::delete;
 
+    GET    "/partner/tenants"       key(PartnerRead)       partners::list;
+    POST   "/partner/tenants"       key(PartnerWrite)      partners::create;
+    GET    "/partner/tenants/:id"   child(PartnerRead)     partners::show;
+    PATCH  "/partner/tenants/:id"   child(PartnerWrite)    partners::change;
+    GET    "/partner/tenants/:id/jobs"             child(PartnerRead)  jobs::list;
+    GET    "/partner/tenants/:id/chains"           child(PartnerRead)  chains::list;
+    GET    "/partner/tenants/:id/usage"            child(PartnerRead)  usage::usage;
+    GET    "/partner/tenants/:id/invoice-records"  child(PartnerRead)  records::list;
+    GET    "/partner/tenants/:id/api-keys"         child(PartnerRead)  api_keys::list_of_child;
+    POST   "/partner/tenants/:id/api-keys"         child(PartnerWrite) api_keys::create_for_child;
+    POST   "/partner/tenants/:id/api-keys/:keyId/revoke" child(PartnerWrite) api_keys::revoke_of_child;
+    GET    "/partner/tenants/:id/certificate"      child(PartnerRead)  certificates::show;
+    POST   "/partner/tenants/:id/certificate"      child(PartnerWrite) certificates::upload, certificate;
+    DELETE "/partner/tenants/:id/certificate"      child(PartnerWrite) certificates::delete;
+
     POST   "/admin/tenants"         operator()             tenants::create;
-    POST   "/admin/api-keys"        operator()             tenants::create_key;
+    POST   "/admin/api-keys"        operator()             api_keys::create;
     GET    "/admin/tenants"         operator()             tenants::list;
     GET    "/admin/tenants/:id"     operator()             tenants::show;
     PATCH  "/admin/tenants/:id"     operator()             tenants::change;
-    GET    "/admin/api-keys"        operator()             tenants::keys;
-    POST   "/admin/api-keys/:id/revoke"            operator() tenants::revoke_key;
+    GET    "/admin/api-keys"        operator()             api_keys::list;
+    POST   "/admin/api-keys/:id/revoke"            operator() api_keys::revoke;
     GET    "/admin/jobs"            operator()             support::jobs;
     GET    "/admin/jobs/:id/messages"              operator() support::messages;
     POST   "/admin/jobs/:id/retry"  operator()             support::retry;
@@ -96,6 +117,8 @@ pub(super) struct Route {
 pub(super) enum Endpoint {
     /// Who has a key; with this scope, if there is one.
     Key(Option<Scope>, fn(Arc<Service>, Call, Account) -> Answer),
+    /// The partner of the account that the path names first; with this scope.
+    Child(Scope, fn(Arc<Service>, Call, Account) -> Answer),
     /// The operator.
     Operator(fn(Arc<Service>, Call) -> Answer),
     /// Everybody. These paths have no version.

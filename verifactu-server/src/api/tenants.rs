@@ -1,16 +1,13 @@
-//! The operator's routes for accounts and their keys.
+//! Accounts: the operator's routes, and what partners' routes share with them.
 
 use std::sync::Arc;
 
-use uuid::Uuid;
 use verifactu_core::{
-    api::{self, ApiKeys, CreatedApiKey, NewApiKey, Representative, RevokedApiKey, Scope, Tenants},
-    ledger::{ApiKey, ApiKeyId, Tenant, TenantStatus},
+    api::{self, Representative, Tenants},
+    ledger::{Tenant, TenantStatus},
     types::{Nif, TenantId, Text},
     xml::envelope::SpanishParty,
 };
-
-use crate::accounts::KeyText;
 
 use super::{
     Service,
@@ -52,21 +49,40 @@ pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, F
         status: TenantStatus::Active,
         created_at: service.clock.now(),
     };
-    if !service.accounts.create_tenant(&tenant).await? {
-        return Err(Fault::TenantExists);
-    }
-    service.audit(OPERATOR, "tenant.create", tenant.id.to_string(), call.request).await?;
-    let reply = Reply::json(Success::Created, call.request, shown(&tenant))?;
+    let reply = made(&service, &call, OPERATOR, &tenant).await?;
     Ok(reply.at(&format!("/v1/admin/tenants/{}", tenant.id)))
 }
 
+/// Stores a new account, and shows it.
+pub(super) async fn made(
+    service: &Service,
+    call: &Call,
+    actor: &str,
+    tenant: &Tenant,
+) -> Result<Reply, Fault> {
+    if tenant.id.as_str() == OPERATOR {
+        return Err(Fault::field("id", "is reserved: the audit log names the operator by it"));
+    }
+    if !service.accounts.create_tenant(tenant).await? {
+        return Err(Fault::TenantExists);
+    }
+    service.audit(actor, "tenant.create", tenant.id.to_string(), call.request).await?;
+    Reply::json(Success::Created, call.request, shown(tenant))
+}
+
 pub(super) async fn list(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let mut parameters = Parameters::of(&call);
+    let reply = page(&service, &call, None).await?;
+    service.audit(OPERATOR, "tenants.list", call.query, call.request).await?;
+    Ok(reply)
+}
+
+/// One page of the accounts; with a parent, of its children.
+pub(super) async fn page(service: &Service, call: &Call, parent: Option<&TenantId>) -> Result<Reply, Fault> {
+    let mut parameters = Parameters::of(call);
     let after = parameters.read("cursor", TenantId::parse);
     let limit = parameters.limit();
     parameters.finish()?;
-    let mut rows = service.accounts.tenants(None, after.as_ref(), limit + 1).await?;
-    service.audit(OPERATOR, "tenants.list", call.query, call.request).await?;
+    let mut rows = service.accounts.tenants(parent, after.as_ref(), limit + 1).await?;
     let more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     let next_cursor = rows.last().filter(|_| more).map(|last| last.id.clone());
@@ -95,11 +111,6 @@ pub(super) async fn change(service: Arc<Service>, call: Call) -> Result<Reply, F
     let plan = members.nullable("planId", Text::<64>::parse);
     set(&mut tenant.plan, plan.map(|plan| plan.map(|plan| plan.to_string())));
     set(&mut tenant.allowed_nif, members.nullable("allowedNif", Nif::parse));
-    let status = |text: &str| match text {
-        "ACTIVE" => Ok(TenantStatus::Active),
-        "SUSPENDED" => Ok(TenantStatus::Suspended),
-        _ => Err("must be one of ACTIVE, SUSPENDED"),
-    };
     tenant.status = members.optional("status", status).unwrap_or(tenant.status);
     tenant.own_system = members.switch("clientSifEnabled").unwrap_or(tenant.own_system);
     set(
@@ -115,73 +126,13 @@ pub(super) async fn change(service: Arc<Service>, call: Call) -> Result<Reply, F
     Reply::json(Success::Ok, call.request, shown(&tenant))
 }
 
-pub(super) async fn keys(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let mut parameters = Parameters::of(&call);
-    let tenant = parameters.read("tenantId", TenantId::parse);
-    let after = parameters.read("cursor", |text| Uuid::try_parse(text).map(ApiKeyId));
-    let limit = parameters.limit();
-    parameters.finish()?;
-    let mut rows = service.accounts.keys(tenant.as_ref(), after, limit + 1).await?;
-    service.audit(OPERATOR, "api_keys.list", call.query, call.request).await?;
-    let more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let next_cursor = rows.last().filter(|_| more).map(|last| last.id.0);
-    let api_keys = rows.iter().map(shown_key).collect();
-    Reply::json(Success::Ok, call.request, ApiKeys { api_keys, next_cursor })
-}
-
-/// From the next request on the key lets nobody in. Revoking it again changes nothing.
-pub(super) async fn revoke_key(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    const ABSENT: Fault = Fault::NotFound("key");
-    let id = Uuid::try_parse(call.variable()).map(ApiKeyId).map_err(|_| ABSENT)?;
-    let key = service.accounts.revoke_key(None, id, service.clock.now()).await?.ok_or(ABSENT)?;
-    service.audit(OPERATOR, "api_key.revoke", format!("{}/{}", key.tenant, id.0), call.request).await?;
-    Reply::json(Success::Ok, call.request, RevokedApiKey { api_key: shown_key(&key) })
-}
-
-pub(super) async fn create_key(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let body = call.json()?;
-    let now = service.clock.now();
-    let mut members = Members::of(&body)?;
-    let tenant = members.text("tenantId", TenantId::parse);
-    let name = members.optional("name", Text::<120>::parse);
-    let scope = |text: &str| Scope::ALL.iter().copied().find(|scope| scope.as_str() == text);
-    let scopes = members.list("scopes", scope, "is no scope");
-    let expires_at = members.optional("expiresAt", |text| match text.parse::<jiff::Timestamp>() {
-        Ok(time) if time > now => Ok(time),
-        Ok(_) => Err("must lie in the future"),
-        Err(_) => Err("must be a time such as 2030-01-01T00:00:00Z"),
-    });
-    members.finish()?;
-    let tenant = tenant.ok_or_else(|| Fault::field("tenantId", "is required"))?;
-    if service.accounts.tenant(&tenant).await?.is_none() {
-        return Err(Fault::NotFound("account"));
+/// Reads the status that an account shall have.
+pub(super) fn status(text: &str) -> Result<TenantStatus, &'static str> {
+    match text {
+        "ACTIVE" => Ok(TenantStatus::Active),
+        "SUSPENDED" => Ok(TenantStatus::Suspended),
+        _ => Err("must be one of ACTIVE, SUSPENDED"),
     }
-    let text = KeyText::generate().map_err(|error| Fault::Internal(error.into()))?;
-    let key = ApiKey {
-        id: ApiKeyId(service.ids.next()),
-        tenant,
-        name: name.as_ref().map(ToString::to_string).unwrap_or_default(),
-        public: text.public().to_owned(),
-        hash: service.keys.pepper.hash(&text),
-        scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
-        created_at: now,
-        expires_at,
-        revoked_at: None,
-    };
-    service.accounts.create_key(&key).await?;
-    let subject = format!("{}/{}", key.tenant, key.id.0);
-    service.audit(OPERATOR, "api_key.create", subject, call.request).await?;
-    let created = CreatedApiKey {
-        api_key: NewApiKey {
-            id: key.id.0.to_string(),
-            key: text.into_secret(),
-            name: name.map(|name| name.to_string()),
-            scopes,
-            expires_at: expires_at.map(Into::into),
-        },
-    };
-    Reply::json(Success::Created, call.request, created)
 }
 
 /// The account that the path names.
@@ -191,21 +142,7 @@ pub(super) async fn find(service: &Service, call: &Call) -> Result<Tenant, Fault
     service.accounts.tenant(&id).await?.ok_or(ABSENT)
 }
 
-/// What may be shown of a key that exists.
-fn shown_key(key: &ApiKey) -> api::ApiKey {
-    let known = Scope::ALL.iter().copied().filter(|scope| key.scopes.contains(scope.as_str()));
-    api::ApiKey {
-        id: key.id.0.to_string(),
-        tenant_id: key.tenant.clone(),
-        name: Some(key.name.clone()).filter(|name| !name.is_empty()),
-        scopes: known.collect(),
-        created_at: key.created_at.into(),
-        expires_at: key.expires_at.map(Into::into),
-        revoked_at: key.revoked_at.map(Into::into),
-    }
-}
-
-fn shown(tenant: &Tenant) -> api::Tenant {
+pub(super) fn shown(tenant: &Tenant) -> api::Tenant {
     api::Tenant {
         tenant_id: tenant.id.clone(),
         name: tenant.name.as_ref().map(ToString::to_string),
@@ -213,7 +150,7 @@ fn shown(tenant: &Tenant) -> api::Tenant {
         plan_id: tenant.plan.clone(),
         status: match tenant.status {
             TenantStatus::Active => api::TenantStatus::Active,
-            TenantStatus::Suspended => api::TenantStatus::Suspended,
+            TenantStatus::Suspended | TenantStatus::SuspendedByPartner => api::TenantStatus::Suspended,
         },
         parent_tenant_id: tenant.parent.clone(),
         allowed_nif: tenant.allowed_nif,

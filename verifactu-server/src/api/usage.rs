@@ -97,7 +97,7 @@ pub(super) async fn plan(service: Arc<Service>, call: Call, account: Account) ->
         resets_at: month.end().map(Into::into),
         status: match tenant.status {
             TenantStatus::Active => ShownStatus::Active,
-            TenantStatus::Suspended => ShownStatus::Suspended,
+            TenantStatus::Suspended | TenantStatus::SuspendedByPartner => ShownStatus::Suspended,
         },
     };
     Reply::json(Success::Ok, call.request, status)

@@ -69,12 +69,17 @@ settings! {
     "key-pepper", "TEXT", Secret, "Keys the hashes of API keys; generated if absent";
     "vault-key", "KEYS", Secret, "Keys that seal certificates, as number:base64 of 32 bytes, comma between; generated if absent";
 
+    "ledger", "ADDRESS", Secret, "embedded, or the ledger that several processes share: postgres:// with user and password in it [embedded]";
+    "ledger-ca", "FILE", Plain, "The only root certificates to trust at the ledger (PEM)";
+    "ledger-connections", "NUMBER", Plain, "Most connections of this process to the ledger [10]";
+
     "queue", "ADDRESS", Secret, "memory, or the queue that several processes share: redis:// or rediss://, with user and password in it [memory]";
     "queue-ca", "FILE", Plain, "The only root certificates to trust at the queue (PEM)";
     "queue-name", "NAME", Plain, "Tells the queue from others at that address [the environment]";
 
     "authority-url", "URL", Plain, "Address of the authority, https://host:port; required in the sandbox";
     "authority-ca", "FILE", Plain, "The only root certificates to trust at the authority (PEM)";
+    "nif-check-url", "URL", Plain, "Address of the check of NIFs, if it is another one";
     "authority-connect", "TIME", Plain, "Limit of connecting to the authority [10s]";
     "authority-exchange", "TIME", Plain, "Limit of a whole exchange with the authority [60s]";
     "authority-answer", "SIZE", Plain, "Largest answer of the authority [16 MiB]";

@@ -123,7 +123,7 @@ fn text<'a, T: crate::ledger::column::Column + Sync>(
 
 impl<'a> Query<'a> {
     fn of(tenant: &'a TenantId, filter: &'a Filter) -> Self {
-        let Filter { kind, state, standing, issuer, number, series, from, until } = filter;
+        let Filter { kind, state, standing, issuer, number, series, issued, from, until } = filter;
         let mut query = Self { source: String::new(), conditions: String::new(), parameters: Vec::new() };
         if number.is_some() || series.is_some() {
             query.narrow("r.tenant = {}", [text(tenant)]);
@@ -162,6 +162,12 @@ impl<'a> Query<'a> {
         }
         if let Some(issuer) = issuer {
             query.narrow("j.issuer = {}", [text(issuer)]);
+        }
+        if let Some(days) = issued {
+            query.narrow(
+                "(SELECT date FROM record WHERE seq = j.seq) BETWEEN {} AND {}",
+                [text(days.start()), text(days.end())],
+            );
         }
         if let Some(from) = from {
             query.narrow("j.created_at >= {}", [(Box::new(Col(from)), Type::INT8)]);
