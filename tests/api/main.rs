@@ -13,6 +13,7 @@ mod operator;
 mod partners;
 mod plans;
 mod queue;
+mod rates;
 mod records;
 mod stop;
 mod waiting;

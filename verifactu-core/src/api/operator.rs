@@ -9,6 +9,7 @@ use super::{ApiKey, Job, Tenant, Timestamp};
 
 /// One event for a webhook, with its single attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDelivery {
     /// Identifier, which the receiver sees as `webhook-id`.
@@ -31,6 +32,7 @@ pub struct WebhookDelivery {
 
 /// A page of deliveries, the last first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDeliveries {
     /// The deliveries.
@@ -41,6 +43,7 @@ pub struct WebhookDeliveries {
 
 /// The answer to a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookTrial {
     /// What became of it.
     pub delivery: WebhookDelivery,
@@ -48,6 +51,7 @@ pub struct WebhookTrial {
 
 /// A page of accounts, in the order of their identifiers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Tenants {
     /// The accounts.
@@ -58,6 +62,7 @@ pub struct Tenants {
 
 /// A page of keys, the oldest first. None of them can be shown again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKeys {
     /// The keys.
@@ -68,6 +73,7 @@ pub struct ApiKeys {
 
 /// The answer to the revocation of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RevokedApiKey {
     /// The key, which lets nobody in any more.
@@ -76,6 +82,7 @@ pub struct RevokedApiKey {
 
 /// A job with what only operators see of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorJob {
     /// The account.
@@ -89,6 +96,7 @@ pub struct OperatorJob {
 
 /// A page of jobs of all accounts, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorJobs {
     /// The jobs.
@@ -99,6 +107,7 @@ pub struct OperatorJobs {
 
 /// What went out for a job, and what came back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JobMessages {
     /// The account.
@@ -111,6 +120,7 @@ pub struct JobMessages {
 
 /// One message that carried a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JobMessage {
     /// Its identifier.
@@ -127,6 +137,7 @@ pub struct JobMessage {
 
 /// Certificates that end soon or have ended, the first to end first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExpiringCertificates {
     /// The certificates.
     pub certificates: Vec<ExpiringCertificate>,
@@ -134,6 +145,7 @@ pub struct ExpiringCertificates {
 
 /// A certificate that ends soon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExpiringCertificate {
     /// The account.
@@ -148,6 +160,7 @@ pub struct ExpiringCertificate {
 
 /// A page of the audit log, the last line first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEvents {
     /// The lines.
@@ -158,6 +171,7 @@ pub struct AuditEvents {
 
 /// A line of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEvent {
     /// Its place, from 1.

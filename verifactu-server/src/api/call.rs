@@ -7,11 +7,15 @@ use verifactu_core::{
     types::RequestId,
 };
 
+use crate::accounts::Origin;
+
 use super::error::Fault;
 
 /// A request.
 pub(crate) struct Call {
     pub(super) request: RequestId,
+    /// Where it comes from.
+    pub(super) origin: Origin,
     pub(super) headers: HeaderMap,
     /// Values of the path's variables, in their order.
     pub(super) variables: Vec<String>,
@@ -44,21 +48,6 @@ impl Call {
             return Err(Fault::MediaType(JSON));
         }
         Json::parse(&self.body).map_err(Fault::Json)
-    }
-
-    /// The one parameter that a route takes, if it is given; any other is an error.
-    pub(super) fn parameter(&self, name: &str) -> Result<Option<&str>, Fault> {
-        let mut found = None;
-        for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if key != name {
-                return Err(Fault::field(key, "is no parameter of this route"));
-            }
-            if found.replace(value).is_some() {
-                return Err(Fault::field(key, "is given twice"));
-            }
-        }
-        Ok(found)
     }
 }
 

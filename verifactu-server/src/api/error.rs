@@ -1,6 +1,6 @@
 //! From what happened to what the caller is told: the only file with status codes.
 
-use std::error::Error;
+use std::{error::Error, time::Duration};
 
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
@@ -8,7 +8,8 @@ use http::{
 };
 use verifactu_core::{
     api::{
-        Detail, Details, ErrorBody, ErrorCode, Job, JobStatus, JsonError, QrInfo, Ready, Scope, rest_name,
+        Detail, Details, ErrorBody, ErrorCode, Job, JobStatus, JsonError, Problem, QrInfo, Ready, Scope,
+        rest_name,
     },
     authority::{Outcome, Unprocessed},
     certificate::{CertificateError, Malformed},
@@ -17,6 +18,8 @@ use verifactu_core::{
     types::{JobId, RequestId},
     validation::Field,
 };
+
+use crate::accounts::whole_seconds;
 
 use super::reply::Reply;
 
@@ -37,6 +40,8 @@ pub(crate) enum Fault {
     KeyInvalid,
     KeyRevoked,
     KeyExpired,
+    /// Too many requests, or too many wrong keys; how long to wait.
+    RateLimited(Duration),
     Scope(Scope),
     Suspended,
 
@@ -99,7 +104,7 @@ pub(crate) enum Success {
 }
 
 impl Success {
-    pub(super) const fn status(self) -> StatusCode {
+    pub(crate) const fn status(self) -> StatusCode {
         match self {
             Self::Ok => StatusCode::OK,
             Self::Created => StatusCode::CREATED,
@@ -130,7 +135,7 @@ impl Fault {
         }
         let mut headers = HeaderMap::new();
         if let Some(seconds) = self.retry_after() {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static(seconds));
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         match &self {
             Self::Method(allowed) => {
@@ -146,25 +151,19 @@ impl Fault {
         }
         let code = self.code();
         let status = status(code);
-        let ready = match &self {
-            Self::NotReady(ready) => serde_json::to_value(ready).ok(),
-            _ => None,
-        };
-        let mut body = serde_json::to_value(self.document(code, request)).unwrap_or_default();
-        if let (Some(body), Some(serde_json::Value::Object(ready))) = (body.as_object_mut(), ready) {
-            body.extend(ready);
-        }
+        let body = self.document(code, request);
         let (kind, body) = if wants_problem(accepted) {
-            ("application/problem+json", problem(body, code, status))
+            let problem = Problem::new(body, status.as_u16());
+            ("application/problem+json", serde_json::to_string(&problem))
         } else {
-            ("application/json", body)
+            ("application/json", serde_json::to_string(&body))
         };
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        Reply::new(status, headers, body.to_string())
+        Reply::new(status, headers, body.unwrap_or_default())
     }
 
     /// The word for it.
-    fn code(&self) -> ErrorCode {
+    pub(super) fn code(&self) -> ErrorCode {
         match self {
             Self::Fields(_) | Self::NotHttp => ErrorCode::ValidationFailed,
             Self::Json(_) => ErrorCode::InvalidJson,
@@ -175,6 +174,7 @@ impl Fault {
             Self::KeyInvalid => ErrorCode::ApiKeyInvalid,
             Self::KeyRevoked => ErrorCode::ApiKeyRevoked,
             Self::KeyExpired => ErrorCode::ApiKeyExpired,
+            Self::RateLimited(_) => ErrorCode::RateLimited,
             Self::Scope(_) => ErrorCode::InsufficientScope,
             Self::Suspended => ErrorCode::AccountSuspended,
             Self::NotFound(_) => ErrorCode::NotFound,
@@ -227,10 +227,10 @@ impl Fault {
     }
 
     /// Seconds after which the same request may succeed.
-    fn retry_after(&self) -> Option<&'static str> {
-        match status(self.code()) {
-            StatusCode::SERVICE_UNAVAILABLE => Some("5"),
-            _ => None,
+    fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited(wait) => Some(whole_seconds(*wait).max(1)),
+            _ => (status(self.code()) == StatusCode::SERVICE_UNAVAILABLE).then_some(5),
         }
     }
 
@@ -263,6 +263,7 @@ impl Fault {
                 body.used = Some(used);
             }
             Self::Chain(refusal) => chain_members(*refusal, &mut body),
+            Self::NotReady(ready) => body.dependencies = Some(ready.dependencies),
             _ => {}
         }
         body
@@ -287,6 +288,7 @@ impl Fault {
             Self::KeyInvalid => "the key is not valid",
             Self::KeyRevoked => "the key has been revoked",
             Self::KeyExpired => "the key has expired",
+            Self::RateLimited(_) => "too many requests; Retry-After says how many seconds to wait",
             Self::Scope(scope) => return format!("the key lacks the scope {}", scope.as_str()),
             Self::Suspended => "the account is suspended; it can only read",
             Self::NotFound(what) => return format!("there is no such {what}"),
@@ -380,7 +382,7 @@ fn chain_message(refusal: &Refusal) -> String {
 }
 
 /// The status of each word.
-const fn status(code: ErrorCode) -> StatusCode {
+pub(crate) const fn status(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::ValidationFailed
         | ErrorCode::InvalidJson
@@ -433,24 +435,6 @@ fn wants_problem(headers: &HeaderMap) -> bool {
         .iter()
         .filter_map(|value| value.to_str().ok())
         .any(|value| value.contains("application/problem+json"))
-}
-
-/// The same members, with those of RFC 9457 beside them.
-fn problem(mut body: serde_json::Value, code: ErrorCode, status: StatusCode) -> serde_json::Value {
-    if let Some(members) = body.as_object_mut() {
-        members.insert("type".to_owned(), format!("urn:verifactu:error:{code}").into());
-        members.insert("title".to_owned(), code.name().into());
-        members.insert("status".to_owned(), status.as_u16().into());
-        let detail = members.get("message").cloned().unwrap_or_default();
-        members.insert("detail".to_owned(), detail);
-        members.insert(
-            "instance".to_owned(),
-            members.get("requestId").cloned().map_or_else(serde_json::Value::default, |id| {
-                format!("urn:uuid:{}", id.as_str().unwrap_or_default()).into()
-            }),
-        );
-    }
-    body
 }
 
 impl From<LedgerError> for Fault {

@@ -84,27 +84,38 @@ pub(super) async fn xml(service: Arc<Service>, call: Call, account: Account) -> 
 
 /// The QR at its regulation size, also before the authority has answered.
 pub(super) async fn qr(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
-    let format = call.parameter("format")?;
+    let format = format_of(&call)?;
     let submission = find(&service, &call, &account).await?;
     picture(&service, &submission, format)
 }
 
-pub(super) fn picture(
-    service: &Service,
-    submission: &Submission,
-    format: Option<&str>,
-) -> Result<Reply, Fault> {
+/// How a QR is wanted.
+#[derive(Clone, Copy)]
+pub(super) enum Format {
+    Svg,
+    Png,
+    Text,
+}
+
+pub(super) fn format_of(call: &Call) -> Result<Format, Fault> {
+    let mut parameters = Parameters::of(call);
+    let words = [("svg", Format::Svg), ("png", Format::Png), ("txt", Format::Text)];
+    let format = parameters.word("format", &words);
+    parameters.finish()?;
+    Ok(format.unwrap_or(Format::Svg))
+}
+
+pub(super) fn picture(service: &Service, submission: &Submission, format: Format) -> Result<Reply, Fault> {
     let text =
         service.views.qr_text(&submission.record).ok_or(Fault::NotFound("QR: a cancellation has none"))?;
     let symbol = Symbol::new(&text).map_err(|error| Fault::Internal(error.into()))?;
     match format {
-        None | Some("svg") => Ok(Reply::raw("image/svg+xml", symbol.svg())),
-        Some("png") => {
+        Format::Svg => Ok(Reply::raw("image/svg+xml", symbol.svg())),
+        Format::Png => {
             let png = symbol.png().map_err(|error| Fault::Internal(error.into()))?;
             Ok(Reply::raw("image/png", png))
         }
-        Some("txt") => Ok(Reply::raw("text/plain; charset=utf-8", text)),
-        Some(_) => Err(Fault::field("format", "must be svg, png or txt")),
+        Format::Text => Ok(Reply::raw("text/plain; charset=utf-8", text)),
     }
 }
 

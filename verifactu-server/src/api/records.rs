@@ -63,7 +63,7 @@ pub(super) async fn xml(service: Arc<Service>, call: Call, account: Account) -> 
 }
 
 pub(super) async fn qr(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
-    let format = call.parameter("format")?;
+    let format = jobs::format_of(&call)?;
     let submission = find(&service, &call, &account).await?;
     jobs::picture(&service, &submission, format)
 }

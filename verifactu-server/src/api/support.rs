@@ -24,7 +24,8 @@ use super::{
     view,
 };
 
-const CLASSES: &[FailureClass] = &[
+/// The kinds of failure that a search can ask for.
+pub(super) const CLASSES: &[FailureClass] = &[
     FailureClass::Rejected,
     FailureClass::ContentRefused,
     FailureClass::HeaderRefused,

@@ -114,6 +114,16 @@ settings! {
     "billing", "BOOLEAN", Plain, "Whether the limits of plans hold [false]";
     "plans", "PLANS", Plain, "New invoices of a month by plan [free=50,pro=5000,enterprise=50000]";
 
+    "rates", "BOOLEAN", Plain, "Whether the rates hold [true]";
+    "rate-writes", "RATE", Plain, "Invoices and cancellations of an account, per minute/at once [600/100]";
+    "rate-batches", "RATE", Plain, "Batches of an account, per minute [60]";
+    "rate-job-reads", "RATE", Plain, "Questions of an account about jobs, per minute [1200]";
+    "rate-reads", "RATE", Plain, "Other reads of an account, per minute [300]";
+    "rate-authority", "RATE", Plain, "Requests of an account that ask the authority at once, per minute [60]";
+    "rate-certificates", "RATE", Plain, "Changes of an account's certificate, per minute [10]";
+    "rate-wrong-keys", "RATE", Plain, "Wrong keys from an address, per minute [20]";
+    "trusted-proxies", "NETWORKS", Plain, "Proxies that are believed where a request comes from, comma between [none]";
+
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";
     "limit-batch", "SIZE", Plain, "Largest body of a batch [8 MiB]";
     "limit-certificate", "SIZE", Plain, "Largest body of a certificate upload [128 KiB]";
