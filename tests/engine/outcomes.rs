@@ -212,10 +212,16 @@ async fn an_authority_out_of_reach_delays_and_burns_nothing() {
     let progress = world.progress(job).await;
     assert_eq!((progress.state, progress.attempts), (JobState::Failed, 0));
     assert_eq!(progress.failure.unwrap().class, FailureClass::Unreachable);
+    let behind = world.accept(send("F-2")).await.job.id;
+    world.clock.advance(Duration::from_secs(20));
+    world.run().await;
+    assert_eq!(world.state(behind).await, JobState::Pending, "what stands behind it waits");
     world.at(&url);
     world.restart().await;
-    world.run_for(3 * MINUTE, MINUTE).await;
-    assert_eq!(world.state(job).await, JobState::Succeeded);
+    world.run_for(5 * MINUTE, MINUTE).await;
+    for job in [job, behind] {
+        assert_eq!(world.state(job).await, JobState::Succeeded);
+    }
 }
 
 #[tokio::test]

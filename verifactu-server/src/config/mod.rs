@@ -32,6 +32,7 @@ use verifactu_core::{
     queue::RedisQueue,
     record::{ComputerSystem, Identification, Party, SystemId},
     types::{Environment, Nif, Secret, SecretBytes, Text},
+    validation,
 };
 
 use sources::Sources;
@@ -454,8 +455,10 @@ impl Config {
             value::times(text)?.into_iter().next().filter(|time| *time >= Duration::from_secs(1))
         })?;
         reader.time(&mut engine.sweep_every, "sweep-every")?;
-        reader.set(&mut self.demoted_rules, "validation-demote", "rules with commas between", |text| {
-            Some(text.split(',').map(|rule| rule.trim().to_owned()).collect())
+        let expected = "rules that may be demoted, with commas between";
+        reader.set(&mut self.demoted_rules, "validation-demote", expected, |text| {
+            let known = |id: &str| validation::rules().any(|rule| rule.id == id && rule.is_demotable());
+            text.split(',').map(str::trim).map(|id| known(id).then(|| id.to_owned())).collect()
         })
     }
 

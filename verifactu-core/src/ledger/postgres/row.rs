@@ -111,7 +111,8 @@ pub(super) async fn history(
 
 pub(super) async fn chains(pool: &Pool, tenant: &TenantId) -> Result<Vec<ChainState>, StoreError> {
     let rows = pool.read(chain_query!("tenant = $1 ORDER BY id"), &[&Col(tenant)]).await?;
-    all(&rows, |cells| ChainRow::read(cells).map(|chain| chain.state))
+    let read = |row| StoreError::unless_damaged(ChainRow::read(&mut Cells::of(row)));
+    Ok(rows.iter().filter_map(read).map(|chain| chain.state).collect())
 }
 
 pub(super) async fn records(
