@@ -17,5 +17,6 @@ mod rates;
 mod records;
 mod stop;
 mod waiting;
+mod web_accounts;
 mod webhooks;
 mod world;

@@ -108,7 +108,8 @@ impl PostgresServer {
             if log.contains("database system is ready to accept connections") {
                 return true;
             }
-            if log.contains("database system is shut down") || log.contains("FATAL") {
+            // Other fatal words are for callers who come too early.
+            if log.contains("database system is shut down") || log.contains("FATAL:  could not") {
                 break;
             }
             std::thread::sleep(Duration::from_millis(10));

@@ -27,6 +27,8 @@ pub(super) async fn count(client: &Client, query: &str) -> i64 {
 pub(super) async fn until(client: &Client, query: &str) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while count(client, query).await == 0 {
+        // Inside a transaction the first look at other sessions would be kept.
+        client.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
         assert!(Instant::now() < deadline, "never: {query}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -28,9 +28,11 @@ mod routes;
 mod support;
 mod system;
 mod tenants;
+mod under_way;
 mod usage;
 mod view;
 mod wait;
+mod web_accounts;
 mod webhooks;
 
 pub(crate) use error::{Fault, Success, status};
@@ -59,7 +61,7 @@ use verifactu_core::{
     api::Scope,
     engine::{Engine, Presentation, Presenters as _},
     ledger::{Accounts, AuditEntry, LedgerError},
-    queue::Queue,
+    queue::{Gate, Queue},
     types::{ChainId, Clock, Environment, Ids, Month, Nif, RequestId, TenantId},
 };
 
@@ -70,7 +72,7 @@ use crate::{
     webhook::Sender,
 };
 
-use auth::Account;
+use auth::{ACT_AS, Account};
 use call::Call;
 use reply::Reply;
 use routes::Found;
@@ -92,8 +94,11 @@ pub(crate) struct Service {
     pub(crate) limits: Limits,
     pub(crate) plans: Plans,
     pub(crate) requests: Requests,
+    pub(crate) gate: Arc<dyn Gate>,
     pub(crate) throttle: Throttle,
     pub(crate) strangers: Strangers,
+    /// How identifiers of the web application's accounts begin.
+    pub(crate) web_account_prefix: String,
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
     pub(crate) demoted_rules: Vec<String>,
@@ -219,7 +224,7 @@ impl Service {
             }
             _ if self.role == Role::Worker => Err(Fault::NotFound("route")),
             Endpoint::Operator(handler) => {
-                let name = format!("{} {}", route.method, route.path);
+                let name = route.written();
                 if let Err(fault) = self.operator(&call.headers, origin) {
                     self.note_stranger(&name, &fault, &call).await;
                     return Err(fault);
@@ -237,12 +242,12 @@ impl Service {
                 result
             }
             Endpoint::Key(scope, class, handler) => {
-                let account = self.admit(&call, scope, class, standing).await?;
+                let account = self.admit(&call, route, scope, class, standing).await?;
                 query::check(&call, parameters)?;
                 handler(self, call, account).await
             }
             Endpoint::Child(scope, class, handler) => {
-                let partner = self.admit(&call, Some(scope), class, standing).await?;
+                let partner = self.admit(&call, route, Some(scope), class, standing).await?;
                 let child = self.child(partner, call.variable()).await?;
                 query::check(&call, parameters)?;
                 handler(self, call, child).await
@@ -254,17 +259,29 @@ impl Service {
     async fn admit(
         &self,
         call: &Call,
+        route: &Route,
         scope: Option<Scope>,
         class: RateClass,
         standing: &OnceLock<Standing>,
     ) -> Result<Account, Fault> {
-        let account = self.account(&call.headers, call.origin).await?;
+        let acting = call.headers.contains_key(ACT_AS);
+        let account = match self.account(&call.headers, call.origin).await {
+            Err(fault) if acting => {
+                self.note_stranger(&route.written(), &fault, call).await;
+                return Err(fault);
+            }
+            known => known?,
+        };
         let now = self.clock.now();
         if let Some(counted) = self.throttle.charge(&account.tenant.id, class, now).await {
             let _ = standing.set(counted);
             counted.refused().map_or(Ok(()), |wait| Err(Fault::RateLimited(wait)))?;
         }
         account.may(scope)?;
+        if acting {
+            let subject = format!("{} {}", account.tenant.id, route.written());
+            self.audit(OPERATOR, "act_as", subject, call.request).await?;
+        }
         self.requests.count(&account.tenant.id, Month::in_madrid(now));
         Ok(account)
     }

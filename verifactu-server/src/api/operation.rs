@@ -102,6 +102,11 @@ pub(super) const fn creates<T: JsonSchema>() -> Operation {
     Operation { created: Some(enveloped::<T>), ..NOTHING }
 }
 
+/// Answers 201 with a `T` in the envelope if it was not there, else 200.
+pub(super) const fn puts<T: JsonSchema>() -> Operation {
+    Operation { ok: Some(enveloped::<T>), ..creates::<T>() }
+}
+
 /// Answers 202 with a `T` in the envelope.
 pub(super) const fn accepts<T: JsonSchema>() -> Operation {
     Operation { accepted: Some(enveloped::<T>), ..NOTHING }

@@ -36,7 +36,7 @@ use super::{
     certificates, chains,
     error::Fault,
     examples, invoices, jobs, lookup, me, nif,
-    operation::{Operation, accepts, answers, answers_either, creates, form, json, json_either, sends},
+    operation::{Operation, accepts, answers, answers_either, creates, form, json, json_either, puts, sends},
     parameters::{
         CLASS, CODE, CURSOR, DAYS, EXPORT, FROM, JOBS, LIMIT, LOCATION, LOOKUP, MONTHS, NEXT_PAGE,
         OLDER_THAN, PART, PICTURE, POSITION_CURSOR, RECORDS, REQUEST_ID, STATUS, TENANT_CURSOR, TENANT_ID,
@@ -44,7 +44,7 @@ use super::{
     },
     partners, preview, records,
     reply::Reply,
-    support, system, tenants, usage, webhooks,
+    support, system, tenants, usage, web_accounts, webhooks,
 };
 
 macro_rules! routes {
@@ -273,6 +273,12 @@ routes! {
     /// What the body does not name stays; null removes a value.
     PATCH  "/admin/tenants/:id"                           operator()                         tenants::change
         => answers::<Tenant>().takes(&[json::<ChangeTenant>(examples::TENANT_PATCH)]);
+    /// Makes an account of the web application.
+    ///
+    /// Its identifier is the configured prefix with the user's. Its key stays sealed in the service: the web
+    /// application's back end calls by `x-admin-key` with `x-act-as`.
+    PUT    "/admin/web-accounts/:userId"                  operator()                         web_accounts::put
+        => puts::<Tenant>().gives(&[LOCATION.always()]).fails(&[TenantExists]);
     /// Lists keys, the oldest first and never in full.
     GET    "/admin/api-keys"                              operator()                         api_keys::list
         => answers::<ApiKeys>().query(&[TENANT_ID, LIMIT, CURSOR]);
@@ -338,6 +344,13 @@ pub(crate) struct Route {
     pub(crate) docs: &'static [&'static str],
     /// What it takes and gives.
     pub(crate) operation: Operation,
+}
+
+impl Route {
+    /// As it is written.
+    pub(super) fn written(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
 }
 
 /// What answers, by who may call it.

@@ -31,7 +31,7 @@ use verifactu_core::{
     ledger::postgres::PostgresOptions,
     queue::RedisQueue,
     record::{ComputerSystem, Identification, Party, SystemId},
-    types::{Environment, Nif, Secret, SecretBytes, Text},
+    types::{Environment, Nif, Secret, SecretBytes, TenantId, Text},
     validation,
 };
 
@@ -61,6 +61,8 @@ pub struct Config {
     pub plans: Plans,
     /// How often accounts may call.
     pub rates: Rates,
+    /// How identifiers of the web application's accounts begin.
+    pub web_account_prefix: String,
     /// Whose word counts on where a request comes from.
     pub trusted_proxies: Vec<IpNet>,
     /// How the tax authority is reached.
@@ -265,6 +267,7 @@ impl Config {
             role: Role::All,
             plans: Plans::default(),
             rates: Rates::default(),
+            web_account_prefix: "web-".to_owned(),
             trusted_proxies: Vec::new(),
             authority: AuthorityConfig::default(),
             engine: engine::Settings::new(system),
@@ -389,7 +392,9 @@ impl Config {
 
     fn read_queue(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
         let address = reader.read("queue", "memory, redis:// or rediss://", |text| {
-            let shared = ["redis://", "rediss://", "unix://"].iter().any(|scheme| text.starts_with(scheme));
+            let shared = ["redis://", "rediss://", "redis+sentinel://", "rediss+sentinel://", "unix://"]
+                .iter()
+                .any(|scheme| text.starts_with(scheme));
             (shared || text == "memory").then(|| shared.then(|| Secret::new(text.to_owned())))
         })?;
         let ca = reader.read("queue-ca", "a file", path)?;
@@ -466,6 +471,10 @@ impl Config {
         self.rates.read(reader)?;
         let expected = "addresses or networks with commas between, such as 10.0.0.0/8,fd00::/8";
         reader.set(&mut self.trusted_proxies, "trusted-proxies", expected, value::networks)?;
+        let expected = "1 to 32 characters that an account's identifier can begin with";
+        reader.set(&mut self.web_account_prefix, "web-account-prefix", expected, |text| {
+            (text.len() <= 32 && TenantId::parse(text).is_ok()).then(|| text.to_owned())
+        })?;
         reader.boolean(&mut self.plans.billing, "billing")?;
         let expected = "names with numbers, such as free=50,pro=5000";
         reader.set(&mut self.plans.limits, "plans", expected, Plans::limits)?;

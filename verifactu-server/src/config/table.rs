@@ -122,6 +122,7 @@ settings! {
     "rate-authority", "RATE", Plain, "Requests of an account that ask the authority at once, per minute [60]";
     "rate-certificates", "RATE", Plain, "Changes of an account's certificate, per minute [10]";
     "rate-wrong-keys", "RATE", Plain, "Wrong keys from an address, per minute [20]";
+    "web-account-prefix", "TEXT", Plain, "How identifiers of the web application's accounts begin [web-]";
     "trusted-proxies", "NETWORKS", Plain, "Proxies that are believed where a request comes from, comma between [none]";
 
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";

@@ -21,7 +21,7 @@ const ANY: &[ErrorCode] = &[
     ErrorCode::ShuttingDown,
 ];
 
-/// Those of a caller with an account's key.
+/// Those of a caller with an account's key, and of a back end that acts for an account that is not there.
 const KEYED: &[ErrorCode] = &[
     ErrorCode::AuthAmbiguous,
     ErrorCode::ApiKeyMissing,
@@ -29,6 +29,7 @@ const KEYED: &[ErrorCode] = &[
     ErrorCode::ApiKeyRevoked,
     ErrorCode::ApiKeyExpired,
     ErrorCode::RateLimited,
+    ErrorCode::NotFound,
 ];
 
 /// Those of the operator.

@@ -140,7 +140,7 @@ fn build() -> Value {
                 "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
                 "adminKey": {
                     "type": "apiKey", "in": "header", "name": "x-admin-key",
-                    "description": "The operator's key.",
+                    "description": "The operator's key. With the header `x-act-as` it calls an account's routes for an account of the web application.",
                 },
             },
             "headers": common_headers(&mut schemas),
