@@ -240,7 +240,7 @@ async fn a_certificate_that_is_not_entitled_holds_the_chain_and_burns_nothing() 
     assert_eq!(world.state(job).await, JobState::Pending);
 
     *world.presenter.0.lock().unwrap() = right;
-    world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap();
+    world.ledger.release(&tenant(), None, HoldReason::Certificate).await.unwrap();
     world.engine.sweep().await.unwrap();
     world.run().await;
     assert_eq!(world.state(job).await, JobState::Succeeded);
@@ -256,7 +256,7 @@ async fn a_chain_without_certificate_waits_for_one() {
     assert_eq!((progress.state, progress.attempts, progress.next_retry_at), (JobState::Pending, 0, None));
     assert_eq!(progress.failure.unwrap().class, FailureClass::AccessRefused);
     *world.presenter.0.lock().unwrap() = right;
-    world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap();
+    world.ledger.release(&tenant(), None, HoldReason::Certificate).await.unwrap();
     world.engine.sweep().await.unwrap();
     world.run().await;
     assert_eq!(world.state(job).await, JobState::Succeeded);
@@ -271,7 +271,7 @@ async fn late_records_say_so_and_are_not_flagged() {
     world.clock.advance(10 * MINUTE);
     let fresh = world.accept(send("F-2")).await.job.id;
     *world.presenter.0.lock().unwrap() = right;
-    world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap();
+    world.ledger.release(&tenant(), None, HoldReason::Certificate).await.unwrap();
     world.engine.sweep().await.unwrap();
     world.run().await;
     assert_eq!(world.progress(late).await.standing, Standing::Accepted, "sent with its incident, so no 2004");

@@ -234,6 +234,10 @@ impl Queue for PanickingQueue {
         self.0.finish(taken, next).await
     }
 
+    async fn leased_until(&self, chain: ChainId) -> Result<Option<Timestamp>, QueueError> {
+        self.0.leased_until(chain).await
+    }
+
     async fn wait(&self, now: Timestamp, at_most: Duration) {
         self.0.wait(now, at_most).await;
     }

@@ -14,6 +14,7 @@ mod persistence;
 mod qr_page;
 mod query;
 mod records;
+mod requirement;
 mod rules;
 mod statements;
 mod states;

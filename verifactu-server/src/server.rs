@@ -191,6 +191,7 @@ impl Builder {
             web_account_prefix: config.web_account_prefix,
             certificate_required: config.certificates.required,
             demoted_rules: config.demoted_rules,
+            declaration: config.declaration,
             uploads: Semaphore::new(UPLOADS),
             stopping: AtomicBool::new(false),
         });

@@ -34,7 +34,8 @@ pub struct Chain {
     /// Records that the authority has not decided on.
     pub pending: u64,
     /// Why nothing of it is sent: `certificate` until there is one that works, `operator` until an
-    /// operator lets it go on. Null when it is not held.
+    /// operator lets it go on, `suspended` too, because the authority has suspended the presenter. Null
+    /// when it is not held.
     pub held_reason: Option<String>,
     /// When it last changed.
     pub updated_at: Timestamp,

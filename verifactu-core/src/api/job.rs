@@ -124,6 +124,19 @@ pub struct Warning {
     pub message: String,
 }
 
+/// Why nothing of a chain is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Held {
+    /// What has to happen: `certificate` waits for one that works, `operator` for the operator, who has
+    /// paused the issuer, `suspended` for the operator, because the authority has suspended the presenter.
+    pub reason: String,
+    /// In words.
+    pub description: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
 /// A job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -164,6 +177,9 @@ pub struct Job {
     pub last_error_detail: Option<LastErrorDetail>,
     /// What the authority answered; absent until it did.
     pub result: Option<JobResult>,
+    /// Why nothing is sent for now; null when its chain is not held.
+    #[serde(default)]
+    pub held: Option<Held>,
 }
 
 /// A job that somebody waited for.
@@ -198,6 +214,9 @@ pub struct LastErrorDetail {
     /// The later job of the same invoice that took this one's place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<JobId>,
+    /// What to do about it, where the authority gave a code that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 /// Whose failure it was.
@@ -256,6 +275,9 @@ pub struct ErrorItem {
     pub description: String,
     /// What it concerns.
     pub level: ErrorLevel,
+    /// What to do about it, where the code is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 /// What an error of the authority concerns.

@@ -10,6 +10,7 @@ mod authority;
 mod batch;
 mod cancel;
 mod chain;
+mod declaration;
 mod envelope;
 mod error;
 mod filter;
@@ -38,13 +39,14 @@ pub use batch::{
 };
 pub use cancel::CancelRequest;
 pub use chain::{Chain, ChainVerification, Chains, FirstBreak};
+pub use declaration::{Declaration, DeclarationItem};
 pub use envelope::Envelope;
 pub use error::{Detail, Details, ErrorBody, ErrorCode, Problem, UnknownErrorCode};
 pub use filter::{ExportFilter, JobFilter, LookupFilter, Moment, OperatorJobFilter, RecordFilter};
 pub use fingerprint::{canonical, fingerprint};
 pub use job::{
-    Accepted, AuthorityResult, CsvStatus, ErrorItem, ErrorLevel, ErrorSource, Job, JobResult, JobStatus,
-    JobType, LastErrorDetail, QrInfo, RecordState, WaitedJob, Warning,
+    Accepted, AuthorityResult, CsvStatus, ErrorItem, ErrorLevel, ErrorSource, Held, Job, JobResult,
+    JobStatus, JobType, LastErrorDetail, QrInfo, RecordState, WaitedJob, Warning,
 };
 pub use json::{Json, JsonError, JsonProblem, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES};
 pub use list::{

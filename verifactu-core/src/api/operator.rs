@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::types::{DeliveryId, JobId, MessageId, RequestId, TenantId};
+use crate::types::{ChainId, DeliveryId, JobId, MessageId, Nif, RequestId, TenantId};
 
-use super::{ApiKey, Job, Tenant, Timestamp};
+use super::{ApiKey, Held, Job, Tenant, Timestamp};
 
 /// One event for a webhook, with its single attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +103,61 @@ pub struct OperatorJobs {
     pub jobs: Vec<OperatorJob>,
     /// The `cursor` of the next page; null on the last one.
     pub next_cursor: Option<JobId>,
+}
+
+/// A page of chains of all accounts, or the chains of one issuer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Issuers {
+    /// The chains, by identifier. An issuer has one for each installation of the computer system.
+    pub issuers: Vec<Issuer>,
+    /// The `cursor` of the next page; null on the last one.
+    pub next_cursor: Option<ChainId>,
+}
+
+/// Why an issuer is to be paused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PauseIssuer {
+    /// What its jobs show; up to 250 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<250>>"))]
+    pub reason: Option<String>,
+}
+
+/// A chain as the operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Issuer {
+    /// The account.
+    pub tenant_id: TenantId,
+    /// The issuer.
+    pub nif: Nif,
+    /// The chain.
+    pub chain_id: ChainId,
+    /// The installation.
+    pub numero_instalacion: String,
+    /// Jobs that are not final.
+    pub pending: u64,
+    /// When the oldest of them was accepted.
+    pub oldest_pending_at: Option<Timestamp>,
+    /// How long ago that is.
+    pub oldest_pending_seconds: Option<i64>,
+    /// The wait that the authority last asked for, in seconds.
+    pub wait_seconds: Option<u32>,
+    /// When the next message may go; null before the first one.
+    pub next_slot_at: Option<Timestamp>,
+    /// When the lease of the worker that has the chain ends; null when none has.
+    pub leased_until: Option<Timestamp>,
+    /// Connections to the authority that failed in a row.
+    pub unreachable_count: u32,
+    /// Why nothing is sent; null when it is not held.
+    pub held: Option<Held>,
+    /// When it last changed.
+    pub updated_at: Timestamp,
 }
 
 /// What went out for a job, and what came back.

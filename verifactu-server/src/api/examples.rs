@@ -48,3 +48,5 @@ pub(super) const CHILD_PATCH: &str = r#"{ "name": "Panadería del Sol", "status"
 pub(super) const CHILD_KEY: &str = r#"{ "name": "TPV", "scopes": ["invoices:write", "invoices:read"] }"#;
 
 pub(super) const TAXPAYER: &str = r#"{ "nif": "B12345674", "nombre": "Emisor SL" }"#;
+
+pub(super) const PAUSE: &str = r#"{ "reason": "The customer asked for it." }"#;

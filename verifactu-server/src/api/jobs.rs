@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use verifactu_core::{
-    api::Jobs,
+    api::{Job, Jobs},
     job::{JobKind, JobState},
     ledger::{Filter, Submission},
     qr::Symbol,
@@ -23,7 +23,21 @@ use super::{
 
 pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
     let submission = find(&service, &call, &account).await?;
-    Reply::json(Success::Ok, call.request, service.views.job(&submission))
+    Reply::json(Success::Ok, call.request, service.shown(&submission).await?)
+}
+
+impl Service {
+    /// A job as it stands, also behind a hold of its chain.
+    pub(super) async fn shown(&self, submission: &Submission) -> Result<Job, Fault> {
+        let Submission { job, record } = submission;
+        let mut shown = self.views.job(submission);
+        if !job.progress.state.is_final()
+            && let Some(hold) = self.engine.ledger().chain(record.chain).await?.and_then(|chain| chain.hold)
+        {
+            view::held(&mut shown, &hold);
+        }
+        Ok(shown)
+    }
 }
 
 /// The states by their names.
@@ -47,11 +61,12 @@ pub(super) async fn list(service: Arc<Service>, call: Call, account: Account) ->
         until: parameters.before(),
         ..Filter::default()
     };
-    query::page(&service, &call, &account, filter, parameters, |items, paging| Jobs {
-        jobs: items.iter().map(|item| service.views.job(item)).collect(),
-        paging,
-    })
-    .await
+    let (items, paging) = query::page(&service, &account, filter, parameters).await?;
+    let mut jobs = Vec::with_capacity(items.len());
+    for item in &items {
+        jobs.push(service.shown(item).await?);
+    }
+    query::answer(&call, Jobs { jobs, paging: paging.clone() }, &paging)
 }
 
 pub(super) async fn attempts(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {

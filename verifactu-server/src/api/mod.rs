@@ -9,9 +9,11 @@ mod batches;
 mod call;
 mod certificates;
 mod chains;
+mod declaration;
 mod error;
 mod examples;
 mod invoices;
+mod issuers;
 mod jobs;
 mod lookup;
 mod me;
@@ -59,15 +61,16 @@ use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 use verifactu_core::{
     api::Scope,
+    authority::Unprocessed,
     engine::{Engine, Presentation, Presenters as _},
-    ledger::{Accounts, AuditEntry, LedgerError},
+    ledger::{Accounts, AuditEntry, HoldReason, LedgerError},
     queue::{Gate, Queue},
     types::{ChainId, Clock, Environment, Ids, Month, Nif, RequestId, TenantId},
 };
 
 use crate::{
     accounts::{Keys, Standing, Strangers, Throttle},
-    config::{Limits, Plans, RateClass, Role},
+    config::{DeclarationConfig, Limits, Plans, RateClass, Role},
     presenters::AccountPresenters,
     webhook::Sender,
 };
@@ -102,6 +105,7 @@ pub(crate) struct Service {
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
     pub(crate) demoted_rules: Vec<String>,
+    pub(crate) declaration: Option<DeclarationConfig>,
     /// Bounds the uploads that are opened side by side: each may hash for a third of a second.
     pub(crate) uploads: Semaphore,
     /// Set once the service is about to end.
@@ -336,8 +340,7 @@ impl Service {
 
     /// Releases the chains that waited for an account's certificate.
     async fn release(&self, tenant: &TenantId) -> Result<(), LedgerError> {
-        let reason = verifactu_core::ledger::HoldReason::Certificate;
-        for chain in self.engine.ledger().release(tenant, reason).await? {
+        for chain in self.engine.ledger().release(tenant, None, HoldReason::Certificate).await? {
             self.wake(chain).await;
         }
         Ok(())
@@ -353,6 +356,17 @@ impl Service {
                 Some(_) => Fault::CertificateExpired,
             }),
         }
+    }
+
+    /// What a question without an answer comes to. That the presenter is suspended holds for its records
+    /// as well.
+    async fn unanswered(&self, tenant: &TenantId, by: &Presentation, outcome: Unprocessed) -> Fault {
+        if let Unprocessed::Suspended(refusal) = &outcome
+            && let Err(error) = self.engine.suspended(tenant, by, refusal).await
+        {
+            return Fault::Internal(error.into());
+        }
+        Fault::Unanswered(outcome)
     }
 
     /// Has a chain looked at now.

@@ -192,6 +192,12 @@ impl Operation {
         self
     }
 
+    /// The media types in which it also answers, where the caller asks for them.
+    pub(super) const fn or_sends(mut self, files: &'static [&'static str]) -> Self {
+        self.files = files;
+        self
+    }
+
     /// The errors that are its own.
     pub(super) const fn fails(mut self, fails: &'static [ErrorCode]) -> Self {
         self.fails = fails;

@@ -53,6 +53,7 @@ shapes! {
     Key => { "type": "string", "pattern": "^[!-~]{1,128}$", "examples": ["6c2f3a1e-8f0e-4b53-9d0f-0f3f4a1b2c3d"] };
     Text => { "type": "string" };
     Seconds => { "type": "integer", "minimum": 1 };
+    Flag => { "type": "boolean", "default": false };
     True => { "type": "string", "const": "true" };
 }
 
@@ -88,6 +89,7 @@ pub(super) const MONTHS: Parameter =
     parameter::<MonthCount>("months", "How many months, the present one counted.");
 pub(super) const DAYS: Parameter = parameter::<Days>("days", "Those that end within so many days.");
 pub(super) const TENANT_ID: Parameter = parameter::<TenantId>("tenantId", "Those of this account.");
+pub(super) const HELD: Parameter = parameter::<Flag>("held", "Only those that are held.");
 pub(super) const REQUEST_ID: Parameter =
     parameter::<RequestId>("requestId", "The job that this request made.");
 pub(super) const CLASS: Parameter = parameter::<Class>("class", "Jobs whose last failure is of this kind.");

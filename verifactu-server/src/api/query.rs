@@ -157,21 +157,23 @@ pub(super) fn check(call: &Call, known: &[Parameter]) -> Result<(), Fault> {
 }
 
 /// One page of what the account has, by the query's filter and paging.
-pub(super) async fn page<B: serde::Serialize>(
+pub(super) async fn page(
     service: &Service,
-    call: &Call,
     account: &Account,
     filter: Filter,
     mut parameters: Parameters,
-    body: impl FnOnce(&[Submission], Paging) -> B,
-) -> Result<Reply, Fault> {
+) -> Result<(Vec<Submission>, Paging), Fault> {
     let page = parameters.page();
     parameters.finish()?;
     let listing = service.engine.ledger().list(&account.tenant.id, &filter, page).await?;
     let listing = listing.ok_or_else(|| Fault::field("cursor", "is no cursor of this list"))?;
     let paging = paging(&listing);
-    let reply = Reply::json(Success::Ok, call.request, body(&listing.items, paging.clone()))?;
-    Ok(linked(reply, call, &paging))
+    Ok((listing.items, paging))
+}
+
+/// The answer with a page, and with a link to the next one.
+pub(super) fn answer(call: &Call, body: impl serde::Serialize, paging: &Paging) -> Result<Reply, Fault> {
+    Ok(linked(Reply::json(Success::Ok, call.request, body)?, call, paging))
 }
 
 /// What a page says of its list.

@@ -45,11 +45,9 @@ pub(super) async fn list(service: Arc<Service>, call: Call, account: Account) ->
         until: parameters.before(),
         ..Filter::default()
     };
-    query::page(&service, &call, &account, filter, parameters, |items, paging| InvoiceRecords {
-        records: items.iter().map(view::record).collect(),
-        paging,
-    })
-    .await
+    let (items, paging) = query::page(&service, &account, filter, parameters).await?;
+    let records = items.iter().map(view::record).collect();
+    query::answer(&call, InvoiceRecords { records, paging: paging.clone() }, &paging)
 }
 
 pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {

@@ -14,16 +14,17 @@ use verifactu_core::api::{
     ApiKeys, AuditEvents, Batch, BatchTaken, CancelRequest, CertificateForm, CertificateRemoved,
     CertificateStatus, CertificateUpload, ChainVerification, Chains, ChangeChildTenant, ChangeTenant,
     CheckNif, CheckNifs, CheckedNif, CheckedNifs, CreateApiKey, CreateBatch, CreateChildApiKey,
-    CreateChildTenant, CreateTenant, CreatedApiKey,
+    CreateChildTenant, CreateTenant, CreatedApiKey, Declaration,
     ErrorCode::{
         self, AccountSuspended, AllowedNifMismatch, AuthorityError, AuthorityTimeout, CertNifMismatch,
         ChainContinuity, ChainState, CorrectionConflict, Expired, HuellaMismatch, InvoiceAlreadySubmitted,
         IssuerHeld, JobNotRetryable, LegacyRc2, Malformed, NotFound, TenantCertificateRequired, TenantExists,
         WrongPassphrase,
     },
-    ExpiringCertificates, Health, InvoiceRecord, InvoiceRecords, Job, JobAttempts, JobMessages, Jobs, Lookup,
-    Me, MonthlyLedger, MonthlyUsage, Months, OperatorJobs, PlanStatus, Preview, Ready, RevokedApiKey, Scope,
-    SendRequest, Tenant, Tenants, WebhookDeliveries, WebhookInfo, WebhookPatch, WebhookTrial,
+    ExpiringCertificates, Health, InvoiceRecord, InvoiceRecords, Issuers, Job, JobAttempts, JobMessages,
+    Jobs, Lookup, Me, MonthlyLedger, MonthlyUsage, Months, OperatorJobs, PauseIssuer, PlanStatus, Preview,
+    Ready, RevokedApiKey, Scope, SendRequest, Tenant, Tenants, WebhookDeliveries, WebhookInfo, WebhookPatch,
+    WebhookTrial,
 };
 
 use crate::config::{Limits, RateClass};
@@ -33,12 +34,12 @@ use super::{
     auth::Account,
     batches,
     call::Call,
-    certificates, chains,
+    certificates, chains, declaration,
     error::Fault,
-    examples, invoices, jobs, lookup, me, nif,
+    examples, invoices, issuers, jobs, lookup, me, nif,
     operation::{Operation, accepts, answers, answers_either, creates, form, json, json_either, puts, sends},
     parameters::{
-        CLASS, CODE, CURSOR, DAYS, EXPORT, FROM, JOBS, LIMIT, LOCATION, LOOKUP, MONTHS, NEXT_PAGE,
+        CLASS, CODE, CURSOR, DAYS, EXPORT, FROM, HELD, JOBS, LIMIT, LOCATION, LOOKUP, MONTHS, NEXT_PAGE, NIF,
         OLDER_THAN, PART, PICTURE, POSITION_CURSOR, RECORDS, REQUEST_ID, STATUS, TENANT_CURSOR, TENANT_ID,
         TO,
     },
@@ -299,6 +300,19 @@ routes! {
     /// Within the pace of its chain. Its attempts stay, and this one counts.
     POST   "/admin/jobs/:id/retry"                        operator()                         support::retry
         => answers::<Job>().fails(&[JobNotRetryable, IssuerHeld]);
+    /// Lists the chains of issuers with what waits on them.
+    ///
+    /// Their pace, the lease of the worker that has one, and why one is held.
+    GET    "/admin/issuers"                               operator()                         issuers::list
+        => answers::<Issuers>().query(&[TENANT_ID, NIF, HELD, LIMIT, CURSOR]);
+    /// Sends nothing more of an issuer.
+    ///
+    /// Its invoices are still accepted, and their jobs say that they are held.
+    POST   "/admin/issuers/:tenantId/:nif/pause"          operator()                         issuers::pause
+        => answers::<Issuers>().takes(&[json::<PauseIssuer>(examples::PAUSE)]);
+    /// Lets an issuer go on, whatever held it.
+    POST   "/admin/issuers/:tenantId/:nif/resume"         operator()                         issuers::resume
+        => answers::<Issuers>();
     /// Lists certificates that end soon or have ended.
     GET    "/admin/certificates/expiring"                 operator()                         support::expiring
         => answers::<ExpiringCertificates>().query(&[DAYS]);
@@ -329,6 +343,11 @@ routes! {
     /// Gives this document.
     GET    "/openapi.json"                                anyone()                           system::openapi
         => sends(&["application/json"]);
+    /// Shows the producer's declaration of the computer system.
+    ///
+    /// A page for people; text or JSON, where `Accept` asks for it first.
+    GET    "/declaracion-responsable"                     anyone()                           declaration::show
+        => answers::<Declaration>().or_sends(&["text/html", "text/plain"]).fails(&[NotFound]);
 }
 
 /// An endpoint.

@@ -81,7 +81,7 @@ impl Patience {
             Seen::Silent => Fault::AuthoritySilent { job, qr_info }.into_reply(call.request, &call.headers),
             Seen::Final | Seen::Stuck | Seen::Nothing => {
                 let success = if matches!(seen, Seen::Final) { Success::Ok } else { Success::Accepted };
-                let body = WaitedJob { job: service.views.job(&submission), qr_info, warnings };
+                let body = WaitedJob { job: service.shown(&submission).await?, qr_info, warnings };
                 Reply::json(success, call.request, body)?
             }
         };

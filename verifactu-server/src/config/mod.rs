@@ -4,6 +4,7 @@
 //! service is here with its default; [`Config::new`] gives all of them to programs that start the
 //! service themselves.
 
+mod declaration;
 mod error;
 mod flags;
 mod plans;
@@ -12,6 +13,7 @@ mod sources;
 mod table;
 mod value;
 
+pub use declaration::DeclarationConfig;
 pub use error::ConfigError;
 pub use flags::Flags;
 pub use plans::Plans;
@@ -69,6 +71,8 @@ pub struct Config {
     pub authority: AuthorityConfig,
     /// How the engine behaves, with the system that records name.
     pub engine: engine::Settings,
+    /// What the system's producer declares of it; nothing can be shown without.
+    pub declaration: Option<DeclarationConfig>,
     /// Chains that are dispatched side by side.
     pub workers: usize,
     /// Whether records are signed.
@@ -271,6 +275,7 @@ impl Config {
             trusted_proxies: Vec::new(),
             authority: AuthorityConfig::default(),
             engine: engine::Settings::new(system),
+            declaration: None,
             workers: 4,
             signature: SignatureMode::Xades,
             certificates: Certificates { required: environment != Environment::Sandbox, development: None },
@@ -317,6 +322,7 @@ impl Config {
             .read("data-dir", "a directory", path)?
             .ok_or(ConfigError::Missing { setting: "--data-dir", reason: "always" })?;
         let mut config = Self::new(environment, data_dir, system(&reader, environment)?);
+        config.declaration = DeclarationConfig::read(&reader, environment)?;
         config.read_service(&reader)?;
         config.read_ledger(&reader)?;
         config.read_queue(&reader)?;

@@ -254,13 +254,14 @@ fn responses(route: &Route, schemas: &mut Schemas, errors: &mut errors::Errors) 
     let mut all = Map::new();
     let kinds = [(Success::Ok, "Done", row.ok), (Success::Created, "Created", row.created)];
     for (success, about, shape) in kinds.into_iter().chain([(Success::Accepted, "Accepted", row.accepted)]) {
-        let content = match (success, shape) {
-            (_, Some(shape)) => json!({ JSON: { "schema": schemas.written(shape) } }),
-            (Success::Ok, None) if !row.files.is_empty() => {
-                row.files.iter().map(|media| ((*media).to_owned(), json!({}))).collect::<Map<_, _>>().into()
-            }
-            _ => continue,
-        };
+        let files = row.files.iter().filter(|_| success == Success::Ok);
+        let mut content: Map<_, _> = files.map(|media| ((*media).to_owned(), json!({}))).collect();
+        if let Some(shape) = shape {
+            content.insert(JSON.to_owned(), json!({ "schema": schemas.written(shape) }));
+        }
+        if content.is_empty() {
+            continue;
+        }
         let mut headers = every_header();
         let keyed = matches!(route.endpoint, Endpoint::Key(..) | Endpoint::Child(..));
         for header in RATE.iter().filter(|_| keyed).chain(row.gives) {

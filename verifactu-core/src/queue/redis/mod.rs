@@ -70,6 +70,7 @@ struct Scripts {
     renew: Script,
     finish: Script,
     first: Script,
+    leased: Script,
     charge: Script,
     enter: Script,
     leave: Script,
@@ -121,6 +122,7 @@ impl RedisQueue {
                 renew: Script::new(include_str!("scripts/renew.lua")),
                 finish: Script::new(include_str!("scripts/finish.lua")),
                 first: Script::new(include_str!("scripts/first.lua")),
+                leased: Script::new(include_str!("scripts/leased.lua")),
                 charge: Script::new(include_str!("scripts/charge.lua")),
                 enter: Script::new(include_str!("scripts/enter.lua")),
                 leave: Script::new(include_str!("scripts/leave.lua")),
@@ -180,6 +182,14 @@ impl Queue for RedisQueue {
         script.arg(taken.chain.to_string()).arg(self.holder(taken.token));
         script.arg(next.map_or(String::new(), |at| not_before(at).to_string())).arg(self.keys.channel());
         self.link.call(&Call::Script(script)).await
+    }
+
+    async fn leased_until(&self, chain: ChainId) -> Result<Option<Timestamp>, QueueError> {
+        let mut script = self.scripts.leased.prepare_invoke();
+        script.key(self.keys.due()).key(self.keys.leases());
+        script.arg(chain.to_string());
+        let until: Option<f64> = self.link.call(&Call::Script(script)).await?;
+        Ok(until.and_then(|until| Timestamp::from_microsecond(until as i64).ok()))
     }
 
     async fn wait(&self, now: Timestamp, at_most: Duration) {
