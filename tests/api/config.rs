@@ -110,7 +110,7 @@ fn each_wrong_setting_is_named() {
         ),
         (vec![("admin-key-file", "/nonexistent")], vec![], "--admin-key-file: /nonexistent cannot be read"),
         (vec![], vec![("VERIFACTU_CONFIG", &*unknown)], "there is no setting retry-wait"),
-        (vec![], vec![("VERIFACTU_CONFIG", &*broken)], "not a TOML file"),
+        (vec![], vec![("VERIFACTU_CONFIG", &*broken)], "not TOML"),
     ] {
         let error = read(&flags, &variables).unwrap_err().to_string();
         assert!(error.contains(wanted), "{error} / {wanted}");

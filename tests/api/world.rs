@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use verifactu_core::{
     authority::{
-        Answered, Authority, Exchange, NotReached, Request,
+        Answered, Authority, Exchange, NoAnswer, NotReached, Request,
         https::{Hosts, HttpsAuthority, Limits, Trust},
     },
+    certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant, TenantStatus, Webhook,
@@ -43,6 +44,8 @@ pub enum Mode {
     Sandbox,
     /// Nothing ever comes back.
     Silence,
+    /// No answer, though the message may have arrived.
+    Lost,
     /// A SOAP fault on the authority's side.
     Fault,
     /// No connection.
@@ -64,6 +67,7 @@ impl Authority for Switch {
         match mode {
             Mode::Sandbox => self.sandbox.exchange(request).await,
             Mode::Silence => std::future::pending().await,
+            Mode::Lost => Exchange::NoAnswer { reason: NoAnswer::Broken, elapsed: Duration::ZERO },
             Mode::Fault => Exchange::Answered(Answered::xml(500, SERVER_FAULT)),
             Mode::Unreachable => {
                 Exchange::NotReached { reason: NotReached::Connect, elapsed: Duration::ZERO }
@@ -211,8 +215,8 @@ impl Accounts for TroubledAccounts {
         self.store.deliveries(tenant, after, limit).await
     }
 
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
-        self.store.prune_deliveries(before).await
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        self.store.prune_deliveries(before, limit).await
     }
 
     async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
@@ -229,6 +233,16 @@ impl Accounts for TroubledAccounts {
 
     async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
         self.store.delete_certificate(tenant).await
+    }
+
+    async fn reseal(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        known: &[u8],
+        sealed: &[u8],
+    ) -> Result<bool, LedgerError> {
+        self.store.reseal(tenant, purpose, known, sealed).await
     }
 
     async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
@@ -307,6 +321,11 @@ impl World {
             .unwrap()
     }
 
+    /// The ledger behind the service.
+    pub fn ledger(&self) -> Arc<MemoryLedger> {
+        self.accounts.store.clone()
+    }
+
     pub fn set(&self, mode: Mode) {
         *self.authority.mode.lock().unwrap() = mode;
     }
@@ -351,11 +370,15 @@ impl World {
     }
 
     pub async fn upload_sandbox_certificate(&self, key: &str) {
+        let body = self.sandbox_certificate();
+        self.ask("POST", "/v1/me/certificate").key(key).json(&body).await.expect(200);
+    }
+
+    /// The body of an upload of a certificate of the sandbox's CA.
+    pub fn sandbox_certificate(&self) -> Value {
         let holder = Holder::seal(ISSUER, "Talleres Ebro SL").with_ec_key();
         let issued = self.sandbox.pki().issue(&holder).unwrap();
-        let body =
-            json!({ "pfxBase64": BASE64.encode(issued.pkcs12().unwrap()), "pfxPassphrase": "sandbox" });
-        self.ask("POST", "/v1/me/certificate").key(key).json(&body).await.expect(200);
+        json!({ "pfxBase64": BASE64.encode(issued.pkcs12().unwrap()), "pfxPassphrase": "sandbox" })
     }
 
     /// Asks for a job until it is as wanted.

@@ -35,6 +35,28 @@ async fn an_account_works_from_the_command_line() {
     assert_eq!(run(place.tool(), &["qr", id, "--format", "png", "--out", "qr.png"]).await.0, 0);
     assert!(std::fs::read(place.data.path().join("qr.png")).unwrap().starts_with(b"\x89PNG"));
 
+    let (code, record) = run(place.tool(), &["records", "--state", "correcto", "--limit", "1"]).await;
+    assert_eq!((code, &record["numSerie"], &record["posicion"]), (0, &"1".into(), &1.into()));
+    for format in ["ndjson", "xml"] {
+        assert_eq!(run(place.tool(), &["export", "--format", format, "--out", "all"]).await.0, 0);
+        let (code, walked) = run(place.tool(), &["verify-chain", "all"]).await;
+        assert_eq!(code, 0, "{format}: {walked}");
+    }
+    let (code, plan) = run(place.tool(), &["plan"]).await;
+    assert_eq!((code, &plan["usage"]["invoices"]), (0, &1.into()));
+    let (nif, date) = (invoice("1")["nif"].clone(), invoice("1")["fecha"].clone());
+    let (nif, date) = (nif.as_str().unwrap(), date.as_str().unwrap());
+    for source in [&[][..], &["--ledger"]] {
+        let found = run(place.tool(), &[&["lookup", nif, "1", date], source].concat()).await;
+        assert_eq!((found.0, &found.1["estado"]), (0, &"CORRECTO".into()), "{}", found.1);
+    }
+    let mut nothing = place.tool();
+    nothing.args(["lookup", nif, "2", date]);
+    let nothing = tokio::task::spawn_blocking(move || nothing.output().unwrap()).await.unwrap();
+    assert_eq!(nothing.status.code(), Some(1), "{nothing:?}");
+    assert_eq!(run(place.tool(), &["nif", nif, "TALLERES EBRO SL"]).await.0, 0);
+    assert_eq!(run(place.tool(), &["nif", "11111111H", "NADIE"]).await.0, 1);
+
     // A record signed with the same certificate, and one that was changed afterwards.
     let chain = harness::records::chain(1);
     std::fs::write(place.data.path().join("record.xml"), verifactu_core::xml::record::to_vec(&chain[0]))

@@ -59,6 +59,7 @@ impl Place {
             scopes: vec![
                 Scope::InvoicesWrite,
                 Scope::InvoicesRead,
+                Scope::NifRead,
                 Scope::CertificatesRead,
                 Scope::CertificatesWrite,
             ],

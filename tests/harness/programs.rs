@@ -25,6 +25,14 @@ pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
+/// The endpoints that the service publishes, method and path.
+pub fn endpoints() -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(workspace().join("README.md")).unwrap();
+    let cells = text.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let endpoints = cells.filter_map(|cell| cell.split_once(" /"));
+    endpoints.map(|(method, path)| (method.to_owned(), format!("/{path}"))).collect()
+}
+
 /// The authority's published schemas, where they lie beside the workspace. A test that has to do
 /// without says so.
 pub fn official_files() -> Option<PathBuf> {

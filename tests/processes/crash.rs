@@ -3,121 +3,16 @@
 
 use std::{
     collections::HashSet,
-    path::Path,
-    process::Command,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use harness::programs::{Process, program, said};
 use serde_json::{Value, json};
+
+use crate::place::{ISSUER, Place};
 
 const SENDS: usize = 200;
 const CLIENTS: usize = 8;
-const ISSUER: &str = "B12345674";
-
-struct Place {
-    data: tempfile::TempDir,
-    sandbox: Process,
-    http: reqwest::Client,
-}
-
-impl Place {
-    fn new() -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let folder = data.path().join("sandbox");
-        let sandbox = Process::start(
-            "verifactu-server",
-            &[
-                "sandbox",
-                "--data",
-                text(&folder),
-                "--listen",
-                "127.0.0.1:0",
-                "--admin",
-                "127.0.0.1:0",
-                "--wait",
-                "1",
-            ],
-        );
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
-        Self { data, sandbox, http }
-    }
-
-    /// Short waits, so that what a crash left open is looked into at once.
-    fn serve(&self) -> Process {
-        let data = self.data.path().join("service");
-        Process::start(
-            "verifactu-server",
-            &[
-                "serve",
-                "--data-dir",
-                text(&data),
-                "--listen",
-                "127.0.0.1:0",
-                "--environment",
-                "sandbox",
-                "--authority-url",
-                &self.sandbox.told("url"),
-                "--authority-ca",
-                &self.sandbox.told("ca"),
-                "--initial-wait",
-                "1s",
-                "--retry-waits",
-                "1s,1s,1s,1s,1s,1s,1s,1s",
-            ],
-        )
-    }
-
-    fn pkcs12(&self) -> Vec<u8> {
-        let (data, file) = (self.data.path().join("sandbox"), self.data.path().join("issuer.p12"));
-        let output = Command::new(program("verifactu-server"))
-            .args(["sandbox-certificate", "--data", text(&data), "--kind", "seal"])
-            .args([
-                "--nif",
-                ISSUER,
-                "--name",
-                "Talleres Ebro SL",
-                "--passphrase",
-                "secreto",
-                "--out",
-                text(&file),
-            ])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", said(&output));
-        std::fs::read(file).unwrap()
-    }
-
-    /// The numbers that the sandbox ever registered, in order.
-    async fn registered(&self) -> Vec<String> {
-        let url = format!("{}/registrations?nif={ISSUER}", self.sandbox.told("admin"));
-        let all: Value = self.http.get(url).send().await.unwrap().json().await.unwrap();
-        let number = |registration: &Value| registration["number"].as_str().unwrap().to_owned();
-        all.as_array().unwrap().iter().map(number).collect()
-    }
-
-    async fn admin(&self, service: &Process, path: &str, body: Value) -> Value {
-        let key = std::fs::read_to_string(self.data.path().join("service/admin-key")).unwrap();
-        let request = self.http.post(format!("{}/v1{path}", service.told("url")));
-        let answer = request.header("x-admin-key", key.trim()).json(&body).send().await.unwrap();
-        assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
-        answer.json().await.unwrap()
-    }
-
-    async fn get(&self, service: &Process, key: &str, path: &str) -> Value {
-        let request = self.http.get(format!("{}/v1{path}", service.told("url")));
-        let answer = request.header("x-api-key", key).send().await.unwrap();
-        assert!(answer.status().is_success(), "{path}: {}", answer.text().await.unwrap());
-        answer.json().await.unwrap()
-    }
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 fn invoice(number: usize) -> Value {
     json!({
@@ -151,21 +46,11 @@ async fn send_from(
 async fn killed_in_the_middle_nothing_acknowledged_is_lost_or_registered_twice() {
     let place = Place::new();
     let mut service = place.serve();
-    place.admin(&service, "/admin/tenants", json!({"id": "taller", "issuerName": "Talleres Ebro SL"})).await;
-    let scopes = ["invoices:write", "invoices:read", "tenant:certificates:write"];
-    let created = place
-        .admin(&service, "/admin/api-keys", json!({"tenantId": "taller", "name": "k", "scopes": scopes}))
-        .await;
-    let key = created["apiKey"]["key"].as_str().unwrap().to_owned();
-    let upload = json!({"pfxBase64": BASE64.encode(place.pkcs12()), "pfxPassphrase": "secreto"});
-    let request = place.http.post(format!("{}/v1/me/certificate", service.told("url")));
-    let answer = request.header("x-api-key", &key).json(&upload).send().await.unwrap();
-    assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+    let key = place.account(&service).await;
 
     // Answers are slow to come, so that a kill finds messages that are registered but not answered.
     let slow = json!({"fault": "delay", "stored": true, "delay_ms": 300, "times": 0, "on": "submission"});
-    let armed = place.http.post(format!("{}/faults", place.sandbox.told("admin"))).json(&slow).send().await;
-    assert!(armed.unwrap().status().is_success());
+    place.arm(slow).await;
 
     let acknowledged = Arc::new(Mutex::new(Vec::new()));
     // Killed twice, each time while a message that was registered has no answer yet; then left alone.

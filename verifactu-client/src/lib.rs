@@ -66,6 +66,7 @@ mod partner;
 mod records;
 mod system;
 mod tls;
+pub mod webhook;
 
 pub use builder::{ClientBuilder, RetryPolicy};
 pub use client::Client;
@@ -76,4 +77,4 @@ pub use list::{Cursor, List, Listed, Page};
 pub use operator::Operator;
 pub use partner::Partner;
 pub use tls::Trust;
-pub use verifactu_core::{api, record, types, webhook};
+pub use verifactu_core::{api, record, types};

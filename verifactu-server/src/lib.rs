@@ -39,10 +39,14 @@ pub mod clock;
 pub mod config;
 pub mod demo;
 mod http;
+pub mod log;
+mod metrics;
 pub mod openapi;
+pub mod operate;
 pub mod presenters;
 pub mod sandbox;
 pub mod server;
+mod upkeep;
 mod webhook;
 
 pub use accounts::SecretsError;

@@ -13,7 +13,8 @@ use verifactu_server::{
     Server,
     config::{Config, Flags, LogConfig, LogFormat},
     demo::{DemoArgs, Verdict},
-    openapi,
+    log, openapi,
+    operate::{self, BackupArgs, Found, OperateError, RestoreArgs, VerifyArgs},
     sandbox::{PkiArgs, SandboxArgs},
 };
 
@@ -29,6 +30,18 @@ struct Program {
 enum Command {
     /// Run the service. Every setting is also a variable VERIFACTU_… and a key of the settings file.
     Serve(Flags),
+    /// Apply changes of the ledger's schema, and stop.
+    Migrate(Flags),
+    /// Ask the service that runs with these settings whether it is ready.
+    Healthcheck(Flags),
+    /// Look at the settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Look at the chains of a ledger.
+    #[command(subcommand)]
+    Chain(ChainCommand),
+    Backup(BackupArgs),
+    Restore(RestoreArgs),
     /// Run a tax authority to test against.
     Sandbox(SandboxArgs),
     /// Issue a certificate of the sandbox's CA.
@@ -37,6 +50,18 @@ enum Command {
     Demo(DemoArgs),
     /// Print the OpenAPI document of the service.
     Openapi,
+}
+
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Print every setting with its source, secrets masked; fail where `serve` would.
+    Check(Flags),
+}
+
+#[derive(Subcommand)]
+enum ChainCommand {
+    /// Recompute every huella of every chain and print the first break of each; the service may run.
+    Verify(VerifyArgs),
 }
 
 #[tokio::main]
@@ -63,8 +88,8 @@ async fn main() -> ExitCode {
 async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     match command {
         Command::Serve(flags) => {
-            let (config, log) = Config::load(&flags)?;
-            start_log(log);
+            let (config, settings) = Config::load(&flags)?;
+            log::start(settings);
             let scheme = if config.tls.is_some() { "https" } else { "http" };
             let running = Server::start(config).await?;
             let url = format!("{scheme}://{}", running.address());
@@ -75,13 +100,28 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
             asked_to_stop().await;
             running.stop().await;
         }
+        Command::Migrate(flags) => return operated(operate::migrate(&flags, &mut io::stdout()).await),
+        Command::Healthcheck(flags) => {
+            return operated(operate::healthcheck(&flags, &mut io::stdout()).await);
+        }
+        Command::Config(ConfigCommand::Check(flags)) => {
+            return operated(operate::check_config(&flags, &mut io::stdout()));
+        }
+        Command::Chain(ChainCommand::Verify(verify)) => {
+            return operated(verify.run(&mut io::stdout()).await);
+        }
+        Command::Backup(backup) => return operated(backup.run(&mut io::stdout()).await),
+        Command::Restore(restore) => {
+            log::start(LogConfig { format: LogFormat::Text, level: tracing::Level::WARN });
+            return operated(restore.run(&mut io::stdout()).await);
+        }
         Command::Sandbox(sandbox) => {
-            start_log(LogConfig { format: LogFormat::Json, level: tracing::Level::INFO });
+            log::start(LogConfig { format: LogFormat::Json, level: tracing::Level::INFO });
             sandbox.run(io::stdout(), asked_to_stop()).await?;
         }
         Command::SandboxCertificate(certificate) => certificate.run().await?,
         Command::Demo(demo) => {
-            start_log(LogConfig { format: LogFormat::Text, level: tracing::Level::ERROR });
+            log::start(LogConfig { format: LogFormat::Text, level: tracing::Level::ERROR });
             if demo.run(io::stdout(), asked_to_stop()).await? == Verdict::Otherwise {
                 return Ok(ExitCode::FAILURE);
             }
@@ -89,6 +129,14 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
         Command::Openapi => writeln!(io::stdout(), "{}", openapi::document())?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The exit status of an operator's command.
+fn operated(found: Result<Found, OperateError>) -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
+    Ok(match found? {
+        Found::Well => ExitCode::SUCCESS,
+        Found::Wrong => ExitCode::FAILURE,
+    })
 }
 
 /// Completes when the process is told to end.
@@ -105,15 +153,6 @@ async fn asked_to_stop() {
     match heard.await {
         Ok(()) => tracing::info!("asked to stop"),
         Err(error) => tracing::error!(error = &error as &dyn Error, "signals cannot be heard; stopping"),
-    }
-}
-
-/// Logs go to the standard error, so that the standard output holds nothing but what was asked for.
-fn start_log(log: LogConfig) {
-    let builder = tracing_subscriber::fmt().with_max_level(log.level).with_writer(io::stderr);
-    match log.format {
-        LogFormat::Json => builder.json().flatten_event(true).init(),
-        LogFormat::Text => builder.init(),
     }
 }
 

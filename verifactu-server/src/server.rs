@@ -22,7 +22,7 @@ use verifactu_core::{
         Authority, CircuitAuthority,
         https::{Hosts, HttpsAuthority, SetupError, Trust},
     },
-    certificate::{CertificateError, Identity, Wanted, open},
+    certificate::{CertificateError, Identity, Vault, Wanted, open},
     engine::{Engine, Parts, Worker},
     ledger::{
         Accounts, Ledger, LedgerError,
@@ -35,12 +35,14 @@ use verifactu_core::{
 };
 
 use crate::{
-    accounts::{Keys, SecretsError, Strangers, Throttle},
+    accounts::{Keys, SecretsError, Strangers, Throttle, reseal},
     api::{Requests, Service},
     clock::{SystemClock, UuidV7Ids},
     config::{AuthorityConfig, Config, DevelopmentIdentity, LedgerConfig, QueueConfig, Role},
-    http::{ListenError, Listener},
+    http::{self, ListenError, Listener},
+    metrics::Metrics,
     presenters::{AccountPresenters, OpenError},
+    upkeep::Upkeep,
     webhook::{Deliverer, SendError, Sender, Targets},
 };
 
@@ -121,6 +123,86 @@ impl Builder {
     /// # Errors
     /// [`StartError`].
     pub async fn start(self) -> Result<Running, StartError> {
+        let Made { config, accounts, keys, presenters, gate, parts } = self.make().await?;
+        let Parts { queue, clock, ids, .. } = parts.clone();
+        let max_attempts = config.engine.retry.max_attempts();
+        let check = check_service(&config.authority, config.environment);
+        let views = Arc::new(Service::views(check, max_attempts));
+        let targets = if config.webhook_loopback { Targets::PublicAndLoopback } else { Targets::Public };
+        let webhooks = Arc::new(Sender::new(
+            parts.ledger.clone(),
+            accounts.clone(),
+            keys.vault.clone(),
+            clock.clone(),
+            views.clone(),
+            targets,
+        )?);
+        let metrics = Arc::new(Metrics::new(&config.demoted_rules));
+        let engine = Engine::new(parts, config.engine).observed_by(metrics.clone());
+        let listener = Listener::bind(config.listen, config.tls.as_ref()).await?;
+        let address = listener.address().map_err(StartError::Address)?;
+        let service = Arc::new(Service {
+            engine: engine.clone(),
+            accounts: accounts.clone(),
+            queue,
+            presenters,
+            clock: clock.clone(),
+            ids,
+            keys,
+            views,
+            webhooks: webhooks.clone(),
+            environment: config.environment,
+            role: config.role,
+            limits: config.limits,
+            plans: config.plans,
+            requests: Requests::default(),
+            strangers: Strangers::new(&config.rates, config.trusted_proxies),
+            throttle: Throttle::new(config.rates, gate.clone()),
+            gate,
+            web_account_prefix: config.web_account_prefix,
+            certificate_required: config.certificates.required,
+            demoted_rules: config.demoted_rules,
+            declaration: config.declaration,
+            metrics: metrics.clone(),
+            metrics_access: config.metrics,
+            uploads: Semaphore::new(UPLOADS),
+            stopping: AtomicBool::new(false),
+        });
+        let (stop, stopped) = watch::channel(false);
+        let worker = match config.role {
+            Role::Api => tokio::spawn(async {}),
+            Role::All | Role::Worker => {
+                tokio::spawn(reseal_all(accounts.clone(), service.keys.vault.clone()));
+                let upkeep = Upkeep {
+                    ledger: engine.ledger().clone(),
+                    accounts: accounts.clone(),
+                    clock: clock.clone(),
+                    keep: config.keep,
+                };
+                let forget = upkeep.run(stopped.clone());
+                let deliverer =
+                    Deliverer { engine: engine.clone(), accounts, clock, sender: webhooks, metrics };
+                let deliver = deliverer.run(stopped.clone());
+                let dispatch = Worker::new(engine).run(config.workers, stopped.clone());
+                tokio::spawn(async {
+                    tokio::join!(dispatch, deliver, forget);
+                })
+            }
+        };
+        let counter = tokio::spawn(count_for_ever(service.clone(), stopped.clone()));
+        let front = tokio::spawn(listener.serve(service.clone(), stopped, config.stop_within));
+        tracing::info!(%address, environment = %config.environment, "the service listens");
+        let (within, delay) = (config.stop_within, config.stop_delay);
+        Ok(Running { address, service, stop, front, worker, counter, within, delay })
+    }
+
+    /// The engine alone, for work beside a service. It listens to nobody and sends nothing by itself.
+    pub(crate) async fn engine(self) -> Result<Engine, StartError> {
+        let made = self.make().await?;
+        Ok(Engine::new(made.parts, made.config.engine))
+    }
+
+    async fn make(self) -> Result<Made, StartError> {
         let Self { config, store, queue, authority, clock, ids } = self;
         let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
         let ids = ids.unwrap_or_else(|| Arc::new(UuidV7Ids));
@@ -147,72 +229,19 @@ impl Builder {
             config.signature,
             development,
         )?);
-        let parts = Parts {
-            ledger,
-            queue: queue.clone(),
-            authority,
-            presenters: presenters.clone(),
-            clock: clock.clone(),
-            ids: ids.clone(),
-        };
-        let max_attempts = config.engine.retry.max_attempts();
-        let check = check_service(&config.authority, config.environment);
-        let views = Arc::new(Service::views(check, max_attempts));
-        let targets = if config.webhook_loopback { Targets::PublicAndLoopback } else { Targets::Public };
-        let webhooks = Arc::new(Sender::new(
-            parts.ledger.clone(),
-            accounts.clone(),
-            keys.vault.clone(),
-            clock.clone(),
-            views.clone(),
-            targets,
-        )?);
-        let engine = Engine::new(parts, config.engine);
-        let listener = Listener::bind(config.listen, config.tls.as_ref()).await?;
-        let address = listener.address().map_err(StartError::Address)?;
-        let service = Arc::new(Service {
-            engine: engine.clone(),
-            accounts: accounts.clone(),
-            queue,
-            presenters,
-            clock: clock.clone(),
-            ids,
-            keys,
-            views,
-            webhooks: webhooks.clone(),
-            environment: config.environment,
-            role: config.role,
-            limits: config.limits,
-            plans: config.plans,
-            requests: Requests::default(),
-            strangers: Strangers::new(&config.rates, config.trusted_proxies),
-            throttle: Throttle::new(config.rates, gate.clone()),
-            gate,
-            web_account_prefix: config.web_account_prefix,
-            certificate_required: config.certificates.required,
-            demoted_rules: config.demoted_rules,
-            declaration: config.declaration,
-            uploads: Semaphore::new(UPLOADS),
-            stopping: AtomicBool::new(false),
-        });
-        let (stop, stopped) = watch::channel(false);
-        let worker = match config.role {
-            Role::Api => tokio::spawn(async {}),
-            Role::All | Role::Worker => {
-                let deliverer = Deliverer { engine: engine.clone(), accounts, clock, sender: webhooks };
-                let deliver = deliverer.run(stopped.clone());
-                let dispatch = Worker::new(engine).run(config.workers, stopped.clone());
-                tokio::spawn(async {
-                    tokio::join!(dispatch, deliver);
-                })
-            }
-        };
-        let counter = tokio::spawn(count_for_ever(service.clone(), stopped.clone()));
-        let front = tokio::spawn(listener.serve(service.clone(), stopped, config.stop_within));
-        tracing::info!(%address, environment = %config.environment, "the service listens");
-        let (within, delay) = (config.stop_within, config.stop_delay);
-        Ok(Running { address, service, stop, front, worker, counter, within, delay })
+        let parts = Parts { ledger, queue, authority, presenters: presenters.clone(), clock, ids };
+        Ok(Made { config, accounts, keys, presenters, gate, parts })
     }
+}
+
+/// What a service is put together from.
+struct Made {
+    config: Config,
+    accounts: Arc<dyn Accounts>,
+    keys: Keys,
+    presenters: Arc<AccountPresenters>,
+    gate: Arc<dyn Gate>,
+    parts: Parts,
 }
 
 /// A service that runs. Dropping it stops it too, without waiting for what is under way.
@@ -360,8 +389,16 @@ async fn count_for_ever(service: Arc<Service>, mut stop: watch::Receiver<bool>) 
     }
 }
 
+/// Moves what is sealed to the newest vault key. What fails is tried again at the next start.
+async fn reseal_all(accounts: Arc<dyn Accounts>, vault: Arc<Vault>) {
+    if let Err(error) = reseal(&*accounts, &vault).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "not everything was sealed with the newest vault key");
+    }
+}
+
 /// Makes the directory for its owner alone; one that is there stays as it is.
-fn prepare_directory(directory: &Path) -> Result<(), StartError> {
+pub(crate) fn prepare_directory(directory: &Path) -> Result<(), StartError> {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -371,7 +408,10 @@ fn prepare_directory(directory: &Path) -> Result<(), StartError> {
         .map_err(|source| StartError::Directory { directory: directory.to_owned(), source })
 }
 
-async fn configured_store(config: &Config) -> Result<(Arc<dyn Ledger>, Arc<dyn Accounts>), StartError> {
+/// Where the settings say that chains and accounts are kept; made or migrated if need be.
+pub(crate) async fn configured_store(
+    config: &Config,
+) -> Result<(Arc<dyn Ledger>, Arc<dyn Accounts>), StartError> {
     if let LedgerConfig::Postgres { address, ca, connections } = &config.ledger {
         let roots = ca.as_deref().map(read_roots).transpose()?;
         let options = PostgresOptions { connections: *connections, roots, ..PostgresOptions::default() };
@@ -379,12 +419,25 @@ async fn configured_store(config: &Config) -> Result<(Arc<dyn Ledger>, Arc<dyn A
         let ledger = Arc::new(ledger);
         return Ok((ledger.clone(), ledger));
     }
-    let (file, environment) = (config.data_dir.join("ledger.db"), config.environment);
+    let (file, environment) = (config.ledger_file(), config.environment);
     let opened = tokio::task::spawn_blocking(move || {
         SqliteLedger::open(&file, environment, &SqliteOptions::default())
     });
     let ledger = Arc::new(opened.await.map_err(|_| StartError::Interrupted)??);
     Ok((ledger.clone(), ledger))
+}
+
+/// Proves that everything the settings name can be used, and makes or opens nothing.
+pub(crate) fn check(config: &Config) -> Result<(), StartError> {
+    configured_queue(config, &UuidV7Ids)?;
+    https_authority(config)?;
+    if let Some(identity) = &config.certificates.development {
+        development_identity(identity, &SystemClock)?;
+    }
+    if let Some(tls) = &config.tls {
+        http::check(tls).map_err(ListenError::from)?;
+    }
+    Ok(())
 }
 
 /// What processes share beside the ledger.

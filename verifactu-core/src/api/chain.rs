@@ -37,6 +37,10 @@ pub struct Chain {
     /// operator lets it go on, `suspended` too, because the authority has suspended the presenter. Null
     /// when it is not held.
     pub held_reason: Option<String>,
+    /// Whether it gets no more records: the ledger was restored from a backup, and the issuer's next record
+    /// begins another chain.
+    #[serde(default)]
+    pub closed: bool,
     /// When it last changed.
     pub updated_at: Timestamp,
 }

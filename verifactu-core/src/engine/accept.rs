@@ -1,6 +1,6 @@
 //! Accepting: a statement becomes a sealed record at the end of its chain.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -16,7 +16,7 @@ use crate::{
     xml,
 };
 
-use super::{Engine, EngineError, correction};
+use super::{Engine, EngineError, Write, correction};
 
 /// How far a clock may run ahead of ours: the head's, or that of a caller who seals records.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
@@ -53,7 +53,11 @@ impl Engine {
     pub async fn accept(&self, submit: Submit) -> Result<Appended, EngineError> {
         let record = RecordId(self.parts.ids.next());
         let seal = self.sealer(submit.clone(), record);
+        let began = Instant::now();
         let appended = self.parts.ledger.append(self.request(&submit, record, Box::new(seal))).await?;
+        if let Appended::New { .. } = &appended {
+            self.committed(Write::Append, began);
+        }
         if let Appended::New { submission, due: Some(due) } = &appended
             && let Err(error) = self.parts.queue.schedule(submission.record.chain, *due).await
         {

@@ -4,7 +4,10 @@
 //! down before it is sent; whatever was written down and not settled is in doubt for whoever claims
 //! the chain next.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use jiff::Timestamp;
 
@@ -22,7 +25,7 @@ use crate::{
 };
 
 use super::{
-    Engine, EngineError, Presentation,
+    Engine, EngineError, Observation, Presentation, Write,
     compose::{ComposeError, Draft, Message},
     reconcile::{self, Looked},
     settle::{self, Moment, Verdict},
@@ -366,6 +369,7 @@ impl Engine {
             identity: presentation.identity.clone(),
             body: message.body.clone(),
         };
+        self.observe(Observation::Sending { records: message.draft.items.len() });
         let exchange = self.parts.authority.exchange(request).await;
         let now = self.parts.clock.now();
         let body = match &exchange {
@@ -379,6 +383,9 @@ impl Engine {
         };
         let outcome = outcome::registration(&exchange);
         let verdicts = settle::verdicts(&message.draft.items, &outcome, body.as_ref(), moment);
+        if let Some(seconds) = verdicts.wait {
+            self.observe(Observation::WaitAsked(Duration::from_secs(seconds.into())));
+        }
         state.wait_seconds = verdicts.wait.or(state.wait_seconds);
         state.next_slot_at = Some(now + self.wait_of(&state));
         state.unreachable_count = if verdicts.unreachable { state.unreachable_count + 1 } else { 0 };
@@ -446,8 +453,11 @@ impl Engine {
             records: message.records.clone(),
             updates,
         };
+        let (written, updates) = (Instant::now(), new.updates.clone());
         Ok(match self.parts.ledger.open_message(lease, new).await? {
             Fenced::Done => {
+                self.committed(Write::Message, written);
+                self.updated(&updates);
                 self.changes.send_replace(());
                 Step::On(())
             }
@@ -466,8 +476,11 @@ impl Engine {
         let mut wait = Duration::from_millis(50);
         let mut waited = Duration::ZERO;
         loop {
+            let began = Instant::now();
             match self.parts.ledger.settle(lease, settlement.clone()).await {
                 Ok(Fenced::Done) => {
+                    self.committed(Write::Settlement, began);
+                    self.updated(&settlement.updates);
                     self.changes.send_replace(());
                     return Ok(Step::On(state));
                 }

@@ -9,13 +9,19 @@ mod accept;
 mod compose;
 mod correction;
 mod dispatch;
+mod observer;
 mod presenter;
 mod reconcile;
+mod restore;
 mod settle;
+mod verify;
 mod worker;
 
 pub use accept::Submit;
+pub use observer::{Observation, Observer, Reply, Write};
 pub use presenter::{Presentation, PresenterError, Presenters};
+pub use restore::{Survey, begin_epoch};
+pub use verify::verify_chain;
 pub use worker::Worker;
 
 use std::{sync::Arc, time::Duration};
@@ -89,13 +95,25 @@ pub struct Engine {
     parts: Parts,
     settings: Arc<Settings>,
     changes: Arc<watch::Sender<()>>,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 impl Engine {
     /// An engine out of its parts.
     #[must_use]
     pub fn new(parts: Parts, settings: Settings) -> Self {
-        Self { parts, settings: Arc::new(settings), changes: Arc::new(watch::Sender::new(())) }
+        let changes = Arc::new(watch::Sender::new(()));
+        Self { parts, settings: Arc::new(settings), changes, observer: None }
+    }
+
+    /// The same engine, which tells somebody what it does.
+    #[must_use]
+    pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
+        let authority = Arc::new(observer::Observed {
+            authority: self.parts.authority.clone(),
+            observer: observer.clone(),
+        });
+        Self { parts: Parts { authority, ..self.parts }, observer: Some(observer), ..self }
     }
 
     /// The ledger it works on.

@@ -33,6 +33,7 @@ use crate::{
 use super::{
     Engine, EngineError, Presentation,
     dispatch::{Step, settlement},
+    restore,
     settle::{self, Verdict},
 };
 
@@ -177,6 +178,7 @@ impl Engine {
             let now = self.parts.clock.now();
             for (Doubt { item, history }, finding) in findings {
                 let verdict = match finding {
+                    Finding::Known(verdict) if state.closed => restore::conclusive(verdict),
                     Finding::Known(verdict) => verdict,
                     Finding::NotHeld => {
                         let progress = self.apply(&item.job.progress, Event::DoubtCleared, now);
@@ -188,7 +190,8 @@ impl Engine {
                         });
                         continue;
                     }
-                    Finding::Unanswered if may_go_again(&item, &history) => {
+                    // Later records of the invoice may be lost to a closed chain: nothing goes unasked.
+                    Finding::Unanswered if !state.closed && may_go_again(&item, &history) => {
                         again.push(item);
                         continue;
                     }

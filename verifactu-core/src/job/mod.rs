@@ -261,6 +261,9 @@ pub enum Event {
     Superseded(Failure),
     /// An operator asks for another attempt now.
     Retried,
+    /// The ledger was restored from a backup: what became of the record since then is not known, and has
+    /// to be asked for before anything is sent. A message under way is looked into anyway.
+    Restored(Failure),
 }
 
 impl Progress {
@@ -373,6 +376,13 @@ impl Progress {
             Event::Retried => {
                 next.state = JobState::Pending;
                 next.next_retry_at = None;
+            }
+            Event::Restored(_) if self.state == JobState::Processing => {}
+            Event::Restored(failure) => {
+                next.state = JobState::Failed;
+                next.standing = Standing::InDoubt;
+                next.next_retry_at = Some(now);
+                next.failure = Some(failure);
             }
         }
         next

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::{
+    certificate::Purpose,
     types::{BatchId, DeliveryId, JobId, Nif, TenantId, Text},
     xml::envelope::SpanishParty,
 };
@@ -68,6 +69,16 @@ pub trait Accounts: Send + Sync {
     /// Removes an account's certificate; `false` when there was none.
     async fn delete_certificate(&self, tenant: &TenantId) -> Result<bool, LedgerError>;
 
+    /// Replaces the sealed value that an account has for a purpose, if it still is the one that is known;
+    /// `false` otherwise. Nothing else of it changes.
+    async fn reseal(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        known: &[u8],
+        sealed: &[u8],
+    ) -> Result<bool, LedgerError>;
+
     /// Keeps what became of a batch, and forgets batches that were created before `expired`.
     async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError>;
 
@@ -118,8 +129,8 @@ pub trait Accounts: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Delivery>, LedgerError>;
 
-    /// Forgets deliveries that were attempted and became owed before this time; how many.
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError>;
+    /// Forgets deliveries that were attempted and became owed before this time, at most `limit`; how many.
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError>;
 
     /// Appends to the audit log, linked to the line before.
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError>;

@@ -85,7 +85,7 @@ pub struct Place {
     pub key: ChainKey,
     /// The last record of the chain, or `None` for a new chain.
     pub head: Option<Head>,
-    /// Whether the account has more than one chain, counting this one.
+    /// Whether the account has more than one chain, counting this one, but not closed ones of its issuer.
     pub several_chains: bool,
     /// Earlier records of the same invoice, oldest first.
     pub history: Vec<PriorRecord>,
@@ -127,6 +127,9 @@ impl PriorRecord {
 /// Links and seals the record at its place, or says why not. Runs under the chain's lock, at most
 /// once for each attempt at the transaction, so it must be quick and repeatable.
 pub type Sealer = Box<dyn Fn(&Place) -> Result<Sealed, Box<Refusal>> + Send + Sync>;
+
+/// What an unfinished job comes to when its chain is closed. Must be quick and repeatable.
+pub type Reassess = Box<dyn Fn(&Progress) -> Progress + Send + Sync>;
 
 /// A sealed record with its XML.
 #[derive(Clone, Debug)]
@@ -213,6 +216,8 @@ pub enum Appended {
         /// How many invoices the month has.
         used: u64,
     },
+    /// The installation that the caller names has a chain that is closed.
+    Closed,
     /// The sealer refused.
     Refused(Box<Refusal>),
 }

@@ -68,6 +68,8 @@ pub struct ChainState {
     pub suspects: Option<Suspects>,
     /// Why nothing is sent, if so.
     pub hold: Option<Hold>,
+    /// Whether nothing is appended any more.
+    pub closed: bool,
     /// When it last changed.
     pub updated_at: Timestamp,
 }

@@ -14,6 +14,7 @@ mod column;
 mod listing;
 mod memory;
 mod message;
+mod overview;
 mod row;
 mod schedule;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -31,8 +32,8 @@ pub use accounts::{
     TenantStatus,
 };
 pub use append::{
-    Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Refusal,
-    Sealed, Sealer, Submission,
+    Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Reassess,
+    Refusal, Sealed, Sealer, Submission,
 };
 pub use listing::{ChainSearch, Filter, Listing, Page, Search, Start};
 pub use memory::MemoryLedger;
@@ -40,6 +41,7 @@ pub use message::{
     Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
     OpenMessage, Selection, SentMessage, Settlement, SlotKind, Suspects,
 };
+pub use overview::Overview;
 pub use row::{ChainKey, JobRow, RecordRow};
 pub use schedule::FULL_MESSAGE;
 pub use usage::{Sums, Turnover, Usage};
@@ -218,6 +220,25 @@ pub trait Ledger: Send + Sync {
 
     /// What the issuers of a tenant stated in each month from `since` on, newest first, and by issuer.
     async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError>;
+
+    /// Every chain of every account in the order of their identifiers, behind the given one.
+    async fn all_chains(&self, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainState>, LedgerError>;
+
+    /// What waits in the whole ledger. Its cost grows with the unfinished jobs and the held chains, up to
+    /// [`Overview::COUNTED`], and not with the ledger.
+    async fn overview(&self) -> Result<Overview, LedgerError>;
+
+    /// Forgets some messages, at most `limit`, that are settled and were written down before this time,
+    /// and at most as many attempts that began before it; how many of both, 0 when none is left. One
+    /// that was written after younger ones may be left until they are old too. Records, the bytes they
+    /// were sent as, their own answer lines, and idempotency entries stay.
+    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError>;
+
+    /// Closes every chain, in one step with what that makes of each unfinished job: for a ledger that was
+    /// restored from a backup, whose heads may have successors that it does not know. Nothing is appended
+    /// to a closed chain; where the installation was minted, the next record mints another. What waits
+    /// on closed chains is sent as before. Returns how many chains were open.
+    async fn close_chains(&self, at: Timestamp, reassess: Reassess) -> Result<u64, LedgerError>;
 
     /// Proves that the store answers and can write.
     async fn probe(&self) -> Result<(), LedgerError>;

@@ -21,7 +21,8 @@ pub(super) trait Cells {
 macro_rules! chain_columns {
     () => {
         "seq, epoch, id, tenant, issuer, producer, system, installation, length, last_huella, last_number, \
-         pending, next_slot_at, wait_seconds, last_slot, unreachable_count, suspects, hold, updated_at"
+         pending, next_slot_at, wait_seconds, last_slot, unreachable_count, suspects, hold, closed, \
+         updated_at"
     };
 }
 
@@ -126,6 +127,7 @@ impl ChainRow {
                 unreachable_count: cells.next()?,
                 suspects: json(cells)?,
                 hold: json::<Hold, _>(cells)?,
+                closed: cells.next()?,
                 updated_at: cells.next()?,
             },
         })

@@ -6,8 +6,10 @@ use jiff::{Timestamp, ToSpan};
 use uuid::Uuid;
 
 use crate::{
+    certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
+        Webhook,
     },
     types::{BatchId, JobId, Nif, RequestId, TenantId, Text},
     xml::envelope::SpanishParty,
@@ -26,6 +28,7 @@ macro_rules! accounts_suite {
             a6_accounts_are_listed_in_order
             a7_keys_are_listed_and_revoked
             a8_certificates_that_end_are_found
+            a9_a_sealed_value_is_replaced_if_it_is_known
             a20_a_batch_is_kept_for_its_time
             a21_requests_add_up
         });
@@ -237,6 +240,42 @@ pub async fn a8_certificates_that_end_are_found(accounts: Arc<dyn Accounts>) {
     let ending = accounts.expiring_certificates(last.not_after, 10).await.unwrap();
     assert_eq!(ending, [early.clone(), late]);
     assert_eq!(accounts.expiring_certificates(last.not_after, 1).await.unwrap(), [early]);
+}
+
+/// A9. A sealed value is replaced only while it is the one that is known, and nothing beside it changes.
+pub async fn a9_a_sealed_value_is_replaced_if_it_is_known(accounts: Arc<dyn Accounts>) {
+    let acme = TenantId::parse("acme").unwrap();
+    let sealed = |text: &str| text.as_bytes().to_vec();
+    let certificate = SealedCertificate {
+        tenant: acme.clone(),
+        sealed: sealed("old"),
+        not_after: noon() + 48.hours(),
+        uploaded_at: noon(),
+    };
+    let webhook = Webhook {
+        tenant: acme.clone(),
+        url: "https://example.com/hook".to_owned(),
+        secret: sealed("old"),
+        enabled: false,
+        updated_at: noon(),
+    };
+    let reseal = async |purpose, known: &str, new: &str| {
+        accounts.reseal(&acme, purpose, known.as_bytes(), new.as_bytes()).await.unwrap()
+    };
+    for purpose in [Purpose::Identity, Purpose::WebhookSecret] {
+        assert!(!reseal(purpose, "old", "new").await, "there is none yet");
+    }
+    accounts.put_certificate(&certificate).await.unwrap();
+    accounts.put_webhook(&webhook).await.unwrap();
+    assert!(reseal(Purpose::Identity, "old", "new").await);
+    assert!(!reseal(Purpose::Identity, "old", "newer").await);
+    let moved = SealedCertificate { sealed: sealed("new"), ..certificate };
+    assert_eq!(accounts.certificate(&acme).await.unwrap(), Some(moved));
+    assert_eq!(accounts.webhook(&acme).await.unwrap().as_ref(), Some(&webhook), "another purpose");
+    assert!(reseal(Purpose::WebhookSecret, "old", "new").await);
+    assert!(!reseal(Purpose::WebhookSecret, "old", "newer").await);
+    let moved = Webhook { secret: sealed("new"), ..webhook };
+    assert_eq!(accounts.webhook(&acme).await.unwrap(), Some(moved));
 }
 
 /// A20. A batch is read as it was by its own account, until a later one says that it has expired.

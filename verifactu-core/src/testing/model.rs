@@ -85,7 +85,22 @@ impl Run<'_> {
     async fn step(&mut self, step: u32) {
         let passed = self.chance.below(90_000_000) as i64;
         self.scene.clock.set(self.scene.now() + passed.microseconds());
-        match self.chance.below(21) {
+        match self.chance.below(22) {
+            // Rarely, because every chain is closed by it.
+            21 if self.chance.one_in(8) => {
+                let (progress, now) = (self.progress(), self.scene.now());
+                let fate = |progress: &Progress| {
+                    let progress = progress.clone();
+                    Box::new(move |_: &Progress| progress.clone())
+                };
+                let _ =
+                    both!(self, format!("{step}: close"), |ledger| ledger.close_chains(now, fate(&progress)));
+            }
+            21 => {
+                let before = self.scene.now() - (self.chance.below(900) as i64).seconds();
+                let what = format!("{step}: prune");
+                let _ = both!(self, what, |ledger| ledger.prune(before, u32::MAX));
+            }
             20 => {
                 let tenant = self.tenant();
                 let (reason, since) = (self.reason(), self.scene.now());
@@ -328,6 +343,8 @@ impl Run<'_> {
         };
         let what = format!("{step}: {search:?}");
         let _ = both!(self, what, |ledger| ledger.search_chains(&search, after, limit));
+        let _ = both!(self, format!("{step}: all_chains"), |ledger| ledger.all_chains(after, limit));
+        let _ = both!(self, format!("{step}: overview"), |ledger| ledger.overview());
         self.list(step, limit).await;
     }
 

@@ -2,6 +2,7 @@
 
 mod key;
 mod rates;
+mod reseal;
 mod secrets;
 mod strangers;
 
@@ -9,5 +10,6 @@ pub use secrets::SecretsError;
 
 pub(crate) use key::KeyText;
 pub(crate) use rates::{Standing, Throttle, whole_seconds};
+pub(crate) use reseal::reseal;
 pub(crate) use secrets::Keys;
 pub(crate) use strangers::{Origin, Strangers};

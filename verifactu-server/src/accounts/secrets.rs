@@ -20,6 +20,10 @@ use crate::config;
 
 use super::key::{NoRandom, Pepper};
 
+/// The file of a generated vault key, and its number.
+const VAULT_KEY: &str = "vault-key";
+const GENERATED: u8 = 1;
+
 /// What keeps accounts safe.
 pub(crate) struct Keys {
     pub(crate) admin: Secret,
@@ -69,15 +73,15 @@ impl Keys {
             Some(pepper) => pepper.clone(),
             None => generated("key-pepper")?,
         };
-        let vault_keys = if given.vault_keys.is_empty() {
-            let text = generated("vault-key")?;
-            let key = BASE64
-                .decode(text.expose())
-                .map_err(|_| SecretsError::Content { file: directory.join("vault-key") })?;
-            vec![(1, SecretBytes::new(key))]
-        } else {
-            given.vault_keys.clone()
-        };
+        let mut vault_keys = given.vault_keys.clone();
+        let numbered = |number| vault_keys.iter().any(|(known, _)| *known == number);
+        // A key that was generated before goes on opening what it sealed, until its file is removed.
+        let file = directory.join(VAULT_KEY);
+        if vault_keys.is_empty() || (!numbered(GENERATED) && file.exists()) {
+            let text = generated(VAULT_KEY)?;
+            let key = BASE64.decode(text.expose()).map_err(|_| SecretsError::Content { file })?;
+            vault_keys.push((GENERATED, SecretBytes::new(key)));
+        }
         Ok(Self {
             admin,
             pepper: Pepper::new(&pepper).ok_or(SecretsError::Pepper)?,

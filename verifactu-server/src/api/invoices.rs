@@ -205,6 +205,11 @@ pub(super) fn declined(appended: Appended) -> Fault {
         Appended::AlreadySubmitted(job) => Fault::AlreadySubmitted(job),
         Appended::QuotaReached { used } => Fault::QuotaReached { limit: None, used, resets_at: None },
         Appended::Refused(refusal) => Fault::Chain(refusal),
+        Appended::Closed => Fault::IssuerHeld(
+            "it was closed when the ledger was restored from a backup; name a new \
+             sistemaInformatico.numeroInstalacion"
+                .to_owned(),
+        ),
         Appended::Replay { submission, .. } | Appended::New { submission, .. } => {
             Fault::IdempotencyConflict(submission.job.id)
         }

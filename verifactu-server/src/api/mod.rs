@@ -52,7 +52,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -70,7 +70,8 @@ use verifactu_core::{
 
 use crate::{
     accounts::{Keys, Standing, Strangers, Throttle},
-    config::{DeclarationConfig, Limits, Plans, RateClass, Role},
+    config::{DeclarationConfig, Limits, MetricsAccess, Plans, RateClass, Role},
+    metrics::Metrics,
     presenters::AccountPresenters,
     webhook::Sender,
 };
@@ -106,6 +107,8 @@ pub(crate) struct Service {
     pub(crate) certificate_required: bool,
     pub(crate) demoted_rules: Vec<String>,
     pub(crate) declaration: Option<DeclarationConfig>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) metrics_access: MetricsAccess,
     /// Bounds the uploads that are opened side by side: each may hash for a third of a second.
     pub(crate) uploads: Semaphore,
     /// Set once the service is about to end.
@@ -154,7 +157,8 @@ impl Service {
         let (request, began) = (arrived.request, Instant::now());
         let (method, headers) = (arrived.method.clone(), arrived.headers.clone());
         let found = routes::find(&arrived.method, &arrived.path);
-        let route = found.as_ref().map_or("", |found| found.route.path);
+        let (known, route) =
+            found.as_ref().map_or(("", ""), |found| (found.route.method.as_str(), found.route.path));
         let successor = found.as_ref().ok().and_then(|found| found.successor.clone());
         let span = tracing::info_span!("request", id = %request);
         let service = self.clone();
@@ -181,13 +185,15 @@ impl Service {
             }
         }
         let response = self.seal(request, reply);
+        let took = began.elapsed();
+        self.metrics.request(known, route, response.status(), took);
         tracing::info!(
             target: "access",
             %request,
             %method,
             route,
             status = response.status().as_u16(),
-            ms = began.elapsed().as_secs_f64() * 1000.0,
+            ms = took.as_secs_f64() * 1000.0,
         );
         response
     }
@@ -195,6 +201,7 @@ impl Service {
     /// Answers a request that could not be read.
     pub(crate) fn refuse(&self, request: RequestId, headers: &HeaderMap, fault: Fault) -> Response<Bytes> {
         let response = self.seal(request, fault.into_reply(request, headers));
+        self.metrics.request("", "", response.status(), Duration::ZERO);
         tracing::info!(target: "access", %request, status = response.status().as_u16(), "refused unread");
         response
     }

@@ -348,6 +348,9 @@ routes! {
     /// A page for people; text or JSON, where `Accept` asks for it first.
     GET    "/declaracion-responsable"                     anyone()                           declaration::show
         => answers::<Declaration>().or_sends(&["text/html", "text/plain"]).fails(&[NotFound]);
+    /// Gives counts and times for Prometheus. The operator's key may be asked for, by a setting.
+    GET    "/metrics"                                     anyone()                           system::metrics
+        => sends(&["application/openmetrics-text"]);
 }
 
 /// An endpoint.

@@ -37,14 +37,13 @@ pub enum ConfigError {
         /// The file.
         file: PathBuf,
     },
-    /// The settings file is not TOML.
-    #[error("{}: not a TOML file", file.display())]
+    /// The settings file is not TOML. What its reader says is left out, for it quotes the line.
+    #[error("{}, line {line}: not TOML", file.display())]
     Toml {
         /// The file.
         file: PathBuf,
-        /// What the reader says.
-        #[source]
-        source: Box<toml::de::Error>,
+        /// Where, from 1.
+        line: usize,
     },
     /// A file that a setting names cannot be read.
     #[error("{setting}: {} cannot be read", file.display())]

@@ -5,6 +5,7 @@
 //! service themselves.
 
 mod declaration;
+mod effective;
 mod error;
 mod flags;
 mod plans;
@@ -14,6 +15,7 @@ mod table;
 mod value;
 
 pub use declaration::DeclarationConfig;
+pub use effective::{Effective, effective};
 pub use error::ConfigError;
 pub use flags::Flags;
 pub use plans::Plans;
@@ -81,6 +83,10 @@ pub struct Config {
     pub certificates: Certificates,
     /// Secrets that are not to be generated.
     pub secrets: Secrets,
+    /// How long messages, attempts and deliveries are kept.
+    pub keep: Duration,
+    /// Who may read `/metrics`.
+    pub metrics: MetricsAccess,
     /// Let webhooks go to this computer, also over HTTP: for development.
     pub webhook_loopback: bool,
     /// Rules, by their id, whose findings are only warnings.
@@ -182,6 +188,17 @@ pub enum Role {
     Worker,
 }
 
+/// Who may read `/metrics`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricsAccess {
+    /// Whoever can connect.
+    Anyone,
+    /// The operator, by the admin key.
+    Operator,
+    /// Nobody: there is no such route.
+    Nobody,
+}
+
 /// How the tax authority is reached.
 #[derive(Clone, Debug, Default)]
 pub struct AuthorityConfig {
@@ -280,6 +297,8 @@ impl Config {
             signature: SignatureMode::Xades,
             certificates: Certificates { required: environment != Environment::Sandbox, development: None },
             secrets: Secrets::default(),
+            keep: Duration::from_secs(90 * 24 * 60 * 60),
+            metrics: MetricsAccess::Anyone,
             webhook_loopback: false,
             demoted_rules: Vec::new(),
             stop_delay: Duration::ZERO,
@@ -332,6 +351,12 @@ impl Config {
         Ok((config, log))
     }
 
+    /// The embedded ledger's file.
+    #[must_use]
+    pub fn ledger_file(&self) -> PathBuf {
+        self.data_dir.join("ledger.db")
+    }
+
     fn read_service(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
         reader.set(&mut self.listen, "listen", "an address and port, such as 127.0.0.1:8080", |text| {
             text.parse().ok()
@@ -361,6 +386,13 @@ impl Config {
         )?;
         reader.boolean(&mut self.certificates.required, "require-tenant-certificate")?;
         self.read_development_identity(reader)?;
+        reader.time(&mut self.keep, "keep")?;
+        reader.set(&mut self.metrics, "metrics", "open, admin or off", |text| match text {
+            "open" => Some(MetricsAccess::Anyone),
+            "admin" => Some(MetricsAccess::Operator),
+            "off" => Some(MetricsAccess::Nobody),
+            _ => None,
+        })?;
         reader.boolean(&mut self.webhook_loopback, "webhook-loopback")?;
         let mut ec = false;
         reader.boolean(&mut ec, "signature-ec")?;

@@ -44,9 +44,10 @@ impl<'a> Sources<'a> {
                 file: path.clone(),
                 source,
             })?;
-            let table: toml::Table = text
-                .parse()
-                .map_err(|source| ConfigError::Toml { file: path.clone(), source: Box::new(source) })?;
+            let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+                let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+                ConfigError::Toml { file: path.clone(), line: before.matches('\n').count() + 1 }
+            })?;
             sources.file_path = path;
             sources.flatten("", table)?;
         }

@@ -35,6 +35,12 @@ impl Setting {
         }
     }
 
+    /// What holds where nothing is set, as the help says.
+    pub(super) fn default(&self) -> Option<String> {
+        let (_, default) = self.help.strip_suffix(']')?.rsplit_once('[')?;
+        Some(default.to_owned())
+    }
+
     pub(super) const fn alias(&self) -> Option<&'static str> {
         match self.kind {
             Kind::Alias(name) | Kind::SecretAlias(name) => Some(name),
@@ -62,6 +68,8 @@ settings! {
     "workers", "NUMBER", Plain, "Chains that are dispatched side by side [4]";
     "stop-delay", "TIME", Plain, "How long the service says that it is not ready before a stop begins [0s]";
     "stop-within", "TIME", Plain, "How long a stop may take [30s]";
+    "keep", "TIME", Plain, "How long messages, attempts and deliveries are kept; records are kept for good [2160h]";
+    "metrics", "WHO", Plain, "Who may read /metrics: open for anyone, admin for the operator, or off [open]";
     "log-format", "FORMAT", Plain, "json or text [json]";
     "log-level", "LEVEL", Plain, "error, warn, info, debug or trace [info]";
 

@@ -14,6 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use verifactu_core::types::RequestId;
 use warp::{Filter, path::FullPath};
 
+use super::seats::Seat;
 use crate::api::{Arrived, Fault, Pieces, Service};
 
 /// The body of an answer: in memory, or in pieces.
@@ -36,10 +37,12 @@ pub(super) async fn answer(
     request: Request<Incoming>,
     peer: IpAddr,
     stopped: bool,
+    seat: Arc<Seat>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let id = RequestId(service.ids.next());
     let (parts, body) = request.into_parts();
     let body = if stopped { Err(Fault::ShuttingDown) } else { read(&service, &parts, body).await };
+    let _answering = seat.answering();
     let response = match body {
         Err(fault) => service.refuse(id, &parts.headers, fault),
         Ok(body) => {

@@ -5,6 +5,7 @@
 
 mod front;
 mod refusal;
+mod seats;
 mod tls;
 
 pub use tls::TlsError;
@@ -29,6 +30,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::{api::Service, config::TlsFiles};
 
 use refusal::Worded;
+use seats::{Seat, Seats};
 
 /// Longest head that is read at all; the limit on headers is checked once they are known.
 const MAX_HEAD: usize = 64 * 1024;
@@ -59,6 +61,11 @@ pub enum ListenError {
     Tls(#[from] TlsError),
 }
 
+/// Proves that the files of a certificate can be used.
+pub(crate) fn check(tls: &TlsFiles) -> Result<(), TlsError> {
+    tls::acceptor(tls).map(drop)
+}
+
 impl Listener {
     pub(crate) async fn bind(address: SocketAddr, tls: Option<&TlsFiles>) -> Result<Self, ListenError> {
         let tls = tls.map(tls::acceptor).transpose()?;
@@ -79,16 +86,24 @@ impl Listener {
     ) {
         let Self { socket, tls } = self;
         let mut connections = JoinSet::new();
+        let mut seats = Seats::new(service.limits.connections);
         loop {
-            let full = connections.len() >= service.limits.connections;
+            let full = seats.are_full();
             tokio::select! {
                 () = told(&mut stop) => break,
-                Some(_) = connections.join_next() => {}
+                Some(ended) = connections.join_next_with_id() => {
+                    seats.leave(ended.map_or_else(|error| error.id(), |(id, ())| id));
+                }
+                () = seats.somebody_rests(), if full => {}
                 accepted = socket.accept(), if !full => match accepted {
                     Ok((stream, peer)) => {
                         // Small answers should not wait for the peer's acknowledgements.
                         let _ = stream.set_nodelay(true);
-                        connections.spawn(connection(stream, peer.ip(), tls.clone(), service.clone(), stop.clone()));
+                        let seat = seats.seat();
+                        let (service, stop) = (service.clone(), stop.clone());
+                        let open =
+                            connection(stream, peer.ip(), tls.clone(), service, stop, seat.clone());
+                        seats.take(connections.spawn(open), seat);
                     }
                     Err(error) => {
                         tracing::warn!(error = &error as &dyn std::error::Error, "cannot accept");
@@ -112,10 +127,11 @@ async fn connection(
     tls: Option<TlsAcceptor>,
     service: Arc<Service>,
     stop: watch::Receiver<bool>,
+    seat: Arc<Seat>,
 ) {
-    let Some(tls) = tls else { return converse(stream, peer, service, stop).await };
+    let Some(tls) = tls else { return converse(stream, peer, service, stop, seat).await };
     match tokio::time::timeout(service.limits.handshake, tls.accept(stream)).await {
-        Ok(Ok(stream)) => converse(stream, peer, service, stop).await,
+        Ok(Ok(stream)) => converse(stream, peer, service, stop, seat).await,
         Ok(Err(error)) => {
             tracing::debug!(error = &error as &dyn std::error::Error, "TLS handshake failed");
         }
@@ -129,6 +145,7 @@ async fn converse(
     peer: IpAddr,
     service: Arc<Service>,
     mut stop: watch::Receiver<bool>,
+    seat: Arc<Seat>,
 ) {
     let mut builder = http1::Builder::new();
     builder
@@ -138,7 +155,9 @@ async fn converse(
         .max_headers(MAX_HEADERS);
     let stream = Worded::new(TokioIo::new(stream), service.clone());
     let stopped = stop.clone();
-    let answer = service_fn(move |request| front::answer(service.clone(), request, peer, *stopped.borrow()));
+    let answer = service_fn(move |request| {
+        front::answer(service.clone(), request, peer, *stopped.borrow(), seat.clone())
+    });
     let mut connection = pin!(builder.serve_connection(stream, answer));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

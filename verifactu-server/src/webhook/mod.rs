@@ -19,7 +19,6 @@ use std::{
 use tokio::{
     sync::{Semaphore, watch},
     task::JoinSet,
-    time::Instant,
 };
 use verifactu_core::{
     engine::Engine,
@@ -27,15 +26,14 @@ use verifactu_core::{
     types::{Clock, TenantId},
 };
 
+use crate::metrics::Metrics;
+
 /// Deliveries that are sent side by side.
 const SIDE_BY_SIDE: usize = 32;
 /// As many of them as may be of one account, so that a slow receiver holds up only itself.
 const OF_ONE_ACCOUNT: usize = 4;
 /// The longest sleep without a look at the store: other processes may note deliveries too.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// How long deliveries are kept, and how often those that are older are looked for.
-const KEPT: jiff::SignedDuration = jiff::SignedDuration::from_hours(90 * 24);
-const PRUNED_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Sends what is owed, until it is told to stop.
 pub(crate) struct Deliverer {
@@ -43,6 +41,7 @@ pub(crate) struct Deliverer {
     pub(crate) accounts: Arc<dyn Accounts>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) sender: Arc<Sender>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// How many deliveries of each account are under way.
@@ -55,19 +54,15 @@ impl Deliverer {
         let under_way = UnderWay::default();
         let mut attempts = JoinSet::new();
         let mut changes = self.engine.changes();
-        let mut pruned: Option<Instant> = None;
         while !*stop.borrow() && stop.has_changed().is_ok() {
-            if pruned.is_none_or(|at| at.elapsed() >= PRUNED_EVERY) {
-                pruned = Some(Instant::now());
-                self.prune().await;
-            }
             changes.mark_unchanged();
             let Ok(permit) = room.clone().acquire_owned().await else { break };
             match self.take(&under_way).await {
                 Ok(Some(delivery)) => {
-                    let (sender, under_way) = (self.sender.clone(), under_way.clone());
+                    let (sender, metrics) = (self.sender.clone(), self.metrics.clone());
+                    let under_way = under_way.clone();
                     attempts.spawn(async move {
-                        sender.attempt(&delivery).await;
+                        metrics.webhook(&sender.attempt(&delivery).await);
                         leave(&under_way, &delivery.tenant);
                         drop(permit);
                     });
@@ -99,13 +94,6 @@ impl Deliverer {
             *under_way.entry(delivery.tenant.clone()).or_default() += 1;
         }
         Ok(taken)
-    }
-
-    async fn prune(&self) {
-        let before = self.clock.now() - KEPT;
-        if let Err(error) = self.accounts.prune_deliveries(before).await {
-            tracing::warn!(%error, "old deliveries could not be forgotten");
-        }
     }
 }
 

@@ -8,13 +8,7 @@ use hyper::{Method, Request, Response, StatusCode, body::Incoming, service::serv
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Semaphore};
-use verifactu_client::{
-    types::Secret,
-    webhook::{
-        self, Delivery, SERVICE_SIGNATURE, SignatureError, TOLERANCE_SECONDS, WEBHOOK_ID, WEBHOOK_SIGNATURE,
-        WEBHOOK_TIMESTAMP,
-    },
-};
+use verifactu_client::webhook::{self, WEBHOOK_ID};
 
 use crate::{
     failure::{End, Failure},
@@ -52,7 +46,7 @@ impl Webhook {
         }
         let secret = surroundings::secret(secret_file.as_deref(), WEBHOOK_SECRET)?
             .ok_or(Failure::Unset("secret", WEBHOOK_SECRET))?;
-        let secret = Arc::new(secret);
+        let webhook = Arc::new(webhook::Webhook::new(secret));
         let listener = TcpListener::bind(listen).await?;
         let url = format!("http://{}", listener.local_addr()?);
         output.print(&format!("listening on {url}"), &json!({"url": url}))?;
@@ -66,12 +60,12 @@ impl Webhook {
                 },
             };
             let Ok(place) = places.clone().try_acquire_owned() else { continue };
-            let secret = secret.clone();
+            let webhook = webhook.clone();
             tokio::spawn(async move {
                 let _place = place;
                 let answer = service_fn(|request| {
-                    let secret = secret.clone();
-                    async move { Ok::<_, Infallible>(receive(request, &secret, output).await) }
+                    let webhook = webhook.clone();
+                    async move { Ok::<_, Infallible>(receive(request, &webhook, output).await) }
                 });
                 let mut server = hyper::server::conn::http1::Builder::new();
                 server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).keep_alive(false);
@@ -84,46 +78,29 @@ impl Webhook {
 
 async fn receive(
     request: Request<Incoming>,
-    secret: &Secret,
+    webhook: &webhook::Webhook,
     output: Output,
 ) -> Response<Empty<&'static [u8]>> {
     let mut response = Response::new(Empty::new());
-    *response.status_mut() = status(request, secret, output).await;
+    *response.status_mut() = status(request, webhook, output).await;
     response
 }
 
-async fn status(request: Request<Incoming>, secret: &Secret, output: Output) -> StatusCode {
+async fn status(request: Request<Incoming>, webhook: &webhook::Webhook, output: Output) -> StatusCode {
     if request.method() != Method::POST {
         return StatusCode::METHOD_NOT_ALLOWED;
     }
     let (head, body) = request.into_parts();
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else { return StatusCode::PAYLOAD_TOO_LARGE };
     let body = body.to_bytes();
-    let header =
-        |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let verified = verify(secret, &body, header);
+    let header = |name: &str| head.headers.get(name)?.to_str().ok();
+    let verified = webhook.verify(header, &body, surroundings::now().into());
     let event = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    let json = json!({"verified": verified.is_ok(), "reason": verified.err().map(|e| e.to_string()),
-        "id": header(WEBHOOK_ID), "event": event});
+    let json = json!({"verified": verified.is_ok(), "reason": verified.as_ref().err().map(|e| e.to_string()),
+        "id": header(WEBHOOK_ID).unwrap_or_default(), "event": event});
     match (output.print(&listed(&json), &json), verified) {
         (Err(_), _) => StatusCode::INTERNAL_SERVER_ERROR,
         (Ok(()), Err(_)) => StatusCode::UNAUTHORIZED,
-        (Ok(()), Ok(())) => StatusCode::NO_CONTENT,
+        (Ok(()), Ok(_)) => StatusCode::NO_CONTENT,
     }
-}
-
-/// Every signature that is there must hold, and one must be there.
-fn verify<'a>(secret: &Secret, body: &[u8], header: impl Fn(&str) -> &'a str) -> Result<(), SignatureError> {
-    let (service, standard) = (header(SERVICE_SIGNATURE), header(WEBHOOK_SIGNATURE));
-    if service.is_empty() && standard.is_empty() {
-        return Err(SignatureError::Malformed);
-    }
-    if !service.is_empty() {
-        webhook::verify(secret, body, service)?;
-    }
-    if !standard.is_empty() {
-        let delivery = Delivery { id: header(WEBHOOK_ID), timestamp: header(WEBHOOK_TIMESTAMP) };
-        delivery.verify(secret, body, standard, surroundings::now(), TOLERANCE_SECONDS)?;
-    }
-    Ok(())
 }

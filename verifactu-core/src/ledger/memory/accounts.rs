@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::{
+    certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         LedgerErrorKind, SealedCertificate, Tenant, Webhook,
@@ -109,6 +110,23 @@ impl Accounts for MemoryLedger {
         Ok(self.lock().certificates.remove(tenant).is_some())
     }
 
+    async fn reseal(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        known: &[u8],
+        sealed: &[u8],
+    ) -> Result<bool, LedgerError> {
+        let mut state = self.lock();
+        let place = match purpose {
+            Purpose::Identity => state.certificates.get_mut(tenant).map(|found| &mut found.sealed),
+            Purpose::WebhookSecret => state.webhooks.get_mut(tenant).map(|found| &mut found.secret),
+            Purpose::ApiKey => None,
+        };
+        let place = place.filter(|place| **place == known);
+        Ok(place.map(|place| *place = sealed.to_vec()).is_some())
+    }
+
     async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
         let mut state = self.lock();
         state.batches.retain(|_, known| known.created_at >= expired);
@@ -202,11 +220,16 @@ impl Accounts for MemoryLedger {
         Ok(own().skip(skipped).take(limit as usize).cloned().collect())
     }
 
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
-        let mut state = self.lock();
-        let known = state.deliveries.len();
-        state.deliveries.retain(|delivery| delivery.created_at >= before || delivery.attempted_at.is_none());
-        Ok((known - state.deliveries.len()) as u64)
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        let mut forgotten = 0;
+        self.lock().deliveries.retain(|delivery| {
+            let goes = forgotten < u64::from(limit)
+                && delivery.created_at < before
+                && delivery.attempted_at.is_some();
+            forgotten += u64::from(goes);
+            !goes
+        });
+        Ok(forgotten)
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {

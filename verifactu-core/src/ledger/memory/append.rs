@@ -39,10 +39,14 @@ impl State {
             }
         }
         let (key, known) = self.resolve(&append.chain)?;
-        let others = self
-            .chains
-            .values()
-            .any(|chain| chain.state.key.tenant == *tenant && Some(chain.state.id) != known);
+        if known.and_then(|id| self.chains.get(&id)).is_some_and(|chain| chain.state.closed) {
+            return Ok(Appended::Closed);
+        }
+        let others = self.chains.values().map(|chain| &chain.state).any(|chain| {
+            chain.key.tenant == *tenant
+                && Some(chain.id) != known
+                && !(chain.closed && chain.key.issuer == key.issuer)
+        });
         let place = Place {
             key,
             head: known.and_then(|id| self.head(id)),
@@ -146,6 +150,7 @@ impl State {
             unreachable_count: 0,
             suspects: None,
             hold: None,
+            closed: false,
             updated_at: append.at,
         };
         let chain =

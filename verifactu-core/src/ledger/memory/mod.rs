@@ -5,6 +5,7 @@
 mod accounts;
 mod append;
 mod listing;
+mod upkeep;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -24,8 +25,9 @@ use crate::{
 use super::{
     ApiKey, Append, Appended, Attempt, AuditLine, Batch, ChainKey, ChainSearch, ChainState, Claim, Delivery,
     FULL_MESSAGE, Fenced, Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError,
-    LedgerErrorKind, Listing, NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Search, Selection,
-    SentMessage, Settlement, Submission, Sums, Tenant, Turnover, Usage, Webhook,
+    LedgerErrorKind, Listing, NewMessage, OpenMessage, Overview, Page, Reassess, RecordRow,
+    SealedCertificate, Search, Selection, SentMessage, Settlement, Submission, Sums, Tenant, Turnover, Usage,
+    Webhook,
     schedule::{self, Turn},
 };
 
@@ -408,6 +410,24 @@ impl Ledger for MemoryLedger {
             .collect();
         rows.sort_by(|one, other| other.month.cmp(&one.month));
         Ok(rows)
+    }
+
+    async fn all_chains(&self, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainState>, LedgerError> {
+        let state = self.lock();
+        let behind = state.chains.iter().filter(|(id, _)| after.is_none_or(|after| **id > after));
+        Ok(behind.take(limit as usize).map(|(_, chain)| chain.state.clone()).collect())
+    }
+
+    async fn overview(&self) -> Result<Overview, LedgerError> {
+        Ok(self.lock().overview())
+    }
+
+    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        Ok(self.lock().prune(before, limit as usize))
+    }
+
+    async fn close_chains(&self, at: Timestamp, reassess: Reassess) -> Result<u64, LedgerError> {
+        Ok(self.lock().close_chains(at, &*reassess))
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

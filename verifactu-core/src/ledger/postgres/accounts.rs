@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::{
+    certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         SealedCertificate, Tenant, Webhook,
@@ -245,6 +246,25 @@ impl Accounts for PostgresLedger {
         Ok(row::all(&rows, table::read_certificate)?)
     }
 
+    async fn reseal(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        known: &[u8],
+        sealed: &[u8],
+    ) -> Result<bool, LedgerError> {
+        let update = match purpose {
+            Purpose::Identity => {
+                "UPDATE certificate SET sealed = $3 WHERE tenant = $1 AND sealed = $2 RETURNING 1"
+            }
+            Purpose::WebhookSecret => {
+                "UPDATE webhook SET secret = $3 WHERE tenant = $1 AND secret = $2 RETURNING 1"
+            }
+            Purpose::ApiKey => return Ok(false),
+        };
+        Ok(!self.pool.write(update, &[&Col(tenant), &known, &sealed]).await?.is_empty())
+    }
+
     async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError> {
         Ok(webhook::put(&self.pool, webhook).await?)
     }
@@ -282,8 +302,8 @@ impl Accounts for PostgresLedger {
         Ok(webhook::deliveries(&self.pool, tenant, after, limit).await?)
     }
 
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
-        Ok(webhook::prune(&self.pool, before).await?)
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        Ok(webhook::prune(&self.pool, before, limit).await?)
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {

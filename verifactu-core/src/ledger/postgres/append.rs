@@ -66,8 +66,8 @@ const HISTORY: &str = concat!(
       AND r.date = asked.date \
      JOIN job j ON j.seq = r.seq ORDER BY r.seq"
 );
-/// The account's chains: one other than this is all that is asked for.
-const CHAINS: &str = "SELECT seq FROM chain WHERE tenant = $1 LIMIT 2";
+/// The account's chains, but not closed ones of the issuer: one other than this is all that is asked for.
+const CHAINS: &str = "SELECT seq FROM chain WHERE tenant = $1 AND NOT (closed AND issuer = $2) LIMIT 2";
 const NUMBERS: &str = "SELECT nextval('record_number_of') FROM generate_series(1::bigint, $1)";
 /// A plan's month is locked, so that no other chain of the account takes the last place meanwhile.
 const USED: &str =
@@ -226,7 +226,7 @@ impl<'a> Known<'a> {
                         &each(&invoices, |invoice| &invoice.date),
                     ]
                 ),
-                session.query(&chains, &[&tenant_of]),
+                session.query(&chains, &[&tenant_of, &issuer]),
                 session.query(&numbers, &[&count]),
                 async {
                     if months.is_empty() {
@@ -321,6 +321,9 @@ impl<'a> Known<'a> {
             if quota.limit.is_some_and(|limit| used >= limit) {
                 return Ok(Appended::QuotaReached { used });
             }
+        }
+        if self.chain.as_ref().is_some_and(|chain| chain.state.closed) {
+            return Ok(Appended::Closed);
         }
         let (id, key) = self.target(append)?;
         let place = Place { key, head: self.head.clone(), several_chains: self.several, history };

@@ -19,6 +19,7 @@ mod pool;
 mod row;
 mod schema;
 mod settle;
+mod upkeep;
 mod webhook;
 mod work;
 
@@ -40,8 +41,8 @@ use self::{
 };
 use super::{
     Append, Appended, Attempt, ChainSearch, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease,
-    Ledger, LedgerError, Listing, NewMessage, Page, RecordRow, Search, Selection, SentMessage, Settlement,
-    Submission, Turnover, Usage,
+    Ledger, LedgerError, Listing, NewMessage, Overview, Page, Reassess, RecordRow, Search, Selection,
+    SentMessage, Settlement, Submission, Turnover, Usage,
 };
 
 /// A ledger in a database.
@@ -262,6 +263,22 @@ impl Ledger for PostgresLedger {
 
     async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError> {
         Ok(row::turnover(&self.pool, tenant, since).await?)
+    }
+
+    async fn all_chains(&self, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainState>, LedgerError> {
+        Ok(row::all_chains(&self.pool, after, limit).await?)
+    }
+
+    async fn overview(&self) -> Result<Overview, LedgerError> {
+        Ok(upkeep::overview(&self.pool).await?)
+    }
+
+    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        Ok(upkeep::prune(&self.pool, before, limit).await?)
+    }
+
+    async fn close_chains(&self, at: Timestamp, reassess: Reassess) -> Result<u64, LedgerError> {
+        Ok(repeated!(upkeep::close_chains(&self.pool, at, &*reassess))?)
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

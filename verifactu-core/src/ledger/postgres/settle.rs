@@ -50,7 +50,7 @@ const SETTLED: &str = "UPDATE chain SET next_slot_at = $2, wait_seconds = $3, un
      hold = coalesce($5, hold), hold_reason = coalesce($6, hold_reason), updated_at = $7, suspects = $8, \
      pending = pending + $9 WHERE seq = $1";
 
-const UPDATE: &str = "UPDATE job j SET state = n.state, standing = n.standing, attempts = n.attempts, \
+pub(super) const UPDATE: &str = "UPDATE job j SET state = n.state, standing = n.standing, attempts = n.attempts, \
        sent = n.sent, alone = n.alone, next_retry_at = n.next_retry_at, failure = n.failure, \
        failure_class = n.failure_class, failure_code = n.failure_code, csv = n.csv, answer = n.answer, \
        completed_at = n.completed_at, turn = n.turn, due_at = n.due_at, \
@@ -73,7 +73,7 @@ pub(super) async fn open_message(
     let mut session = pool.session().await?;
     let [held, known, records, jobs] = session.prepare([HELD, MESSAGE, RECORDS, JOBS]).await?;
     let [open, sent, opened] = session.prepare([OPEN, SENT, OPENED]).await?;
-    let write_jobs = JobStatements::prepare(&mut session).await?;
+    let statements = JobStatements::prepare(&mut session).await?;
     let chain_id = Col(&lease.chain);
     let reads = async {
         together!(
@@ -118,7 +118,7 @@ pub(super) async fn open_message(
                 ],
             ),
             session.query(&sent, &[&seqs, &each(&message.records, |(_, xml)| xml)]),
-            write_jobs.run(&session, chain, &changes, Some(message.at)),
+            statements.run(&session, chain, &changes, Some(message.at)),
             session.query(&opened, &[&chain, &Col(&message.slot), &Col(&message.at), &changes.unfinished]),
             session.commit(),
         )
@@ -132,7 +132,7 @@ pub(super) async fn settle(pool: &Pool, lease: Lease, settlement: &Settlement) -
     let mut session = pool.session().await?;
     let [held, known, jobs] = session.prepare([HELD, MESSAGE, JOBS]).await?;
     let [answered, settled] = session.prepare([ANSWERED, SETTLED]).await?;
-    let write_jobs = JobStatements::prepare(&mut session).await?;
+    let statements = JobStatements::prepare(&mut session).await?;
     let chain_id = Col(&lease.chain);
     let reads = async {
         together!(
@@ -167,7 +167,7 @@ pub(super) async fn settle(pool: &Pool, lease: Lease, settlement: &Settlement) -
                     &Col(&settlement.answer),
                 ],
             ),
-            write_jobs.run(&session, chain, &changes, Some(settlement.at)),
+            statements.run(&session, chain, &changes, Some(settlement.at)),
             session.query(
                 &settled,
                 &[
@@ -201,8 +201,7 @@ pub(super) async fn revise(
     const JOB: &str = concat!("SELECT j.id, j.seq, ", progress_columns!(), " FROM job j WHERE j.id = $1");
     const COUNT: &str = "UPDATE chain SET pending = pending + $2 WHERE id = $1";
     let mut session = pool.session().await?;
-    let [chain, known, count] = session.prepare([CHAIN, JOB, COUNT]).await?;
-    let write_jobs = JobStatements::prepare(&mut session).await?;
+    let [chain, known, count, update] = session.prepare([CHAIN, JOB, COUNT, UPDATE]).await?;
     let id = Col(&job);
     let reads =
         async { together!(session.start(), session.query(&chain, &[&id]), session.query(&known, &[&id])) };
@@ -214,11 +213,11 @@ pub(super) async fn revise(
     if stored != *seen {
         return stop(session, false).await;
     }
-    let update = JobUpdate { job, progress: next.clone(), attempt: None, answer_line: None };
-    let changes = Changes::of(&known, &[update])?;
+    let revised = JobUpdate { job, progress: next.clone(), attempt: None, answer_line: None };
+    let changes = Changes::of(&known, &[revised])?;
     let writes = async {
         together!(
-            write_jobs.update(&session, &changes, None),
+            write_jobs(&session, &update, &changes.jobs, None),
             session.query(&count, &[&Col(&chain), &changes.unfinished]),
             session.commit(),
         )
@@ -307,7 +306,7 @@ struct Changes {
 }
 
 /// A job's row as it is to be.
-struct JobChange {
+pub(super) struct JobChange {
     seq: i64,
     progress: Progress,
     failure: Option<Json<Failure>>,
@@ -342,7 +341,7 @@ impl Changes {
 }
 
 impl JobChange {
-    fn new(seq: i64, progress: &Progress, answer_line: Option<Bytes>) -> Self {
+    pub(super) fn new(seq: i64, progress: &Progress, answer_line: Option<Bytes>) -> Self {
         let failure = progress.failure.clone();
         Self {
             seq,
@@ -374,10 +373,10 @@ impl JobStatements {
         changes: &Changes,
         at: Option<Timestamp>,
     ) -> Result<(), tokio_postgres::Error> {
-        let Self([_, insert, owe]) = self;
+        let Self([update, insert, owe]) = self;
         let attempts = &changes.attempts;
         together!(
-            self.update(session, changes, at),
+            write_jobs(session, update, &changes.jobs, at),
             async {
                 if attempts.is_empty() {
                     return Ok(Vec::new());
@@ -405,42 +404,41 @@ impl JobStatements {
         )
         .map(drop)
     }
+}
 
-    async fn update(
-        &self,
-        session: &Session,
-        changes: &Changes,
-        at: Option<Timestamp>,
-    ) -> Result<(), tokio_postgres::Error> {
-        let Self([update, ..]) = self;
-        let jobs = &changes.jobs;
-        if jobs.is_empty() {
-            return Ok(());
-        }
-        session
-            .query(
-                update,
-                &[
-                    &Col(&at),
-                    &each(jobs, |job| &job.seq),
-                    &each(jobs, |job| &job.progress.state),
-                    &each(jobs, |job| &job.progress.standing),
-                    &each(jobs, |job| &job.progress.attempts),
-                    &each(jobs, |job| &job.progress.sent),
-                    &each(jobs, |job| &job.progress.alone),
-                    &each(jobs, |job| &job.progress.next_retry_at),
-                    &each(jobs, |job| &job.failure),
-                    &each(jobs, |job| &job.failure_class),
-                    &each(jobs, |job| &job.failure_code),
-                    &each(jobs, |job| &job.csv),
-                    &each(jobs, |job| &job.answer),
-                    &each(jobs, |job| &job.progress.completed_at),
-                    &each(jobs, |job| &job.turn),
-                    &each(jobs, |job| &job.due_at),
-                    &each(jobs, |job| &job.answer_line),
-                ],
-            )
-            .await
-            .map(drop)
+/// Writes the new progress of jobs; without a time they keep that of their last change.
+pub(super) async fn write_jobs(
+    session: &Session,
+    update: &Statement,
+    jobs: &[JobChange],
+    at: Option<Timestamp>,
+) -> Result<(), tokio_postgres::Error> {
+    if jobs.is_empty() {
+        return Ok(());
     }
+    session
+        .query(
+            update,
+            &[
+                &Col(&at),
+                &each(jobs, |job| &job.seq),
+                &each(jobs, |job| &job.progress.state),
+                &each(jobs, |job| &job.progress.standing),
+                &each(jobs, |job| &job.progress.attempts),
+                &each(jobs, |job| &job.progress.sent),
+                &each(jobs, |job| &job.progress.alone),
+                &each(jobs, |job| &job.progress.next_retry_at),
+                &each(jobs, |job| &job.failure),
+                &each(jobs, |job| &job.failure_class),
+                &each(jobs, |job| &job.failure_code),
+                &each(jobs, |job| &job.csv),
+                &each(jobs, |job| &job.answer),
+                &each(jobs, |job| &job.progress.completed_at),
+                &each(jobs, |job| &job.turn),
+                &each(jobs, |job| &job.due_at),
+                &each(jobs, |job| &job.answer_line),
+            ],
+        )
+        .await
+        .map(drop)
 }

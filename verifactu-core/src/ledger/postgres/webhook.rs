@@ -111,9 +111,8 @@ pub(super) async fn deliveries(
     row::all(&pool.read(QUERY, &[&Col(tenant), &Col(&after), &Col(&limit)]).await?, table::read_delivery)
 }
 
-pub(super) async fn prune(pool: &Pool, before: Timestamp) -> Result<u64, StoreError> {
-    const PRUNE: &str = "WITH gone AS (DELETE FROM delivery WHERE created_at < $1 \
-                         AND attempted_at IS NOT NULL RETURNING 1) SELECT count(*) FROM gone";
-    let pruned = pool.write(PRUNE, &[&Col(&before)]).await?;
-    Ok(row::first(&pruned, super::column::Cells::next::<u64>)?.unwrap_or_default())
+pub(super) async fn prune(pool: &Pool, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    const PRUNE: &str = "DELETE FROM delivery WHERE seq IN (SELECT seq FROM delivery \
+         WHERE created_at < $1 AND attempted_at IS NOT NULL LIMIT $2) RETURNING 1";
+    Ok(pool.write(PRUNE, &[&Col(&before), &Col(&limit)]).await?.len() as u64)
 }

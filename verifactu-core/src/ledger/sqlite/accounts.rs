@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
+    certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         SealedCertificate, Tenant, Webhook,
@@ -230,6 +231,25 @@ impl Accounts for SqliteLedger {
         .await
     }
 
+    async fn reseal(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        known: &[u8],
+        sealed: &[u8],
+    ) -> Result<bool, LedgerError> {
+        let update = match purpose {
+            Purpose::Identity => "UPDATE certificate SET sealed = ?3 WHERE tenant = ?1 AND sealed = ?2",
+            Purpose::WebhookSecret => "UPDATE webhook SET secret = ?3 WHERE tenant = ?1 AND secret = ?2",
+            Purpose::ApiKey => return Ok(false),
+        };
+        let (tenant, known, sealed) = (tenant.clone(), known.to_vec(), sealed.to_vec());
+        self.write(move |store| {
+            Ok(store.prepare_cached(update)?.execute(params![Col(&tenant), known, sealed])? == 1)
+        })
+        .await
+    }
+
     async fn put_batch(&self, batch: &Batch, expired: Timestamp) -> Result<(), LedgerError> {
         let batch = batch.clone();
         self.write(move |store| {
@@ -357,8 +377,8 @@ impl Accounts for SqliteLedger {
         self.read(move |store| webhook::deliveries(store, &tenant, after, limit)).await
     }
 
-    async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, LedgerError> {
-        self.write(move |store| webhook::prune(store, before)).await
+    async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        self.write(move |store| webhook::prune(store, before, limit)).await
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {

@@ -44,10 +44,18 @@ pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, Sto
         }
     }
     let (key, known) = resolve(store, &append.chain)?;
+    if known.as_ref().is_some_and(|chain| chain.state.closed) {
+        return Ok(Appended::Closed);
+    }
     let head = known.as_ref().map(|chain| row::head(store, chain)).transpose()?.flatten();
     let others = store
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM chain WHERE tenant = ?1 AND seq IS NOT ?2)")?
-        .query_row(params![Col(tenant), known.as_ref().map(|chain| chain.seq)], |row| row.get(0))?;
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM chain WHERE tenant = ?1 AND seq IS NOT ?2 \
+             AND NOT (closed AND issuer = ?3))",
+        )?
+        .query_row(params![Col(tenant), known.as_ref().map(|chain| chain.seq), Col(&key.issuer)], |row| {
+            row.get(0)
+        })?;
     let place = Place { key, head, several_chains: others, history };
     let sealed = match (append.seal)(&place) {
         Ok(sealed) => sealed,

@@ -11,12 +11,14 @@
 mod accounts;
 mod append;
 mod column;
+mod copy;
 mod error;
 mod listing;
 mod reader;
 mod row;
 mod schema;
 mod settle;
+mod upkeep;
 mod usage;
 mod webhook;
 mod work;
@@ -34,11 +36,13 @@ use crate::{
     types::{ChainId, Environment, JobId, Nif, RecordId, TenantId},
 };
 
+pub use copy::{copy, fold};
+
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
     Append, Appended, Attempt, ChainSearch, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease,
-    Ledger, LedgerError, Listing, NewMessage, Page, RecordRow, Search, Selection, SentMessage, Settlement,
-    Submission, Turnover, Usage,
+    Ledger, LedgerError, Listing, NewMessage, Overview, Page, Reassess, RecordRow, Search, Selection,
+    SentMessage, Settlement, Submission, Turnover, Usage,
 };
 
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
@@ -102,6 +106,22 @@ impl SqliteLedger {
         let writer = Writer::start(connection, lock)
             .map_err(|error| LedgerError::new(super::LedgerErrorKind::Unavailable, error))?;
         Ok(Self { writer, readers: Readers::new(path.to_owned(), options.busy_timeout, options.readers) })
+    }
+
+    /// Opens the file to read it, beside whoever writes to it; it is neither created nor migrated, and what
+    /// would write fails.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); `Incompatible` also when a newer schema would have to be applied.
+    pub fn open_read_only(
+        path: impl AsRef<Path>,
+        environment: Environment,
+        options: &SqliteOptions,
+    ) -> Result<Self, LedgerError> {
+        let path = path.as_ref();
+        schema::check(path, environment, options)?;
+        let readers = Readers::new(path.to_owned(), options.busy_timeout, options.readers);
+        Ok(Self { writer: Writer::absent(), readers })
     }
 
     async fn write<T: Send + 'static>(
@@ -275,6 +295,22 @@ impl Ledger for SqliteLedger {
     async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError> {
         let (tenant, since) = (tenant.clone(), since.to_owned());
         self.read(move |store| usage::turnover(store, &tenant, &since)).await
+    }
+
+    async fn all_chains(&self, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainState>, LedgerError> {
+        self.read(move |store| row::all_chains(store, after, limit)).await
+    }
+
+    async fn overview(&self) -> Result<Overview, LedgerError> {
+        self.read(upkeep::overview).await
+    }
+
+    async fn prune(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
+        self.write(move |store| upkeep::prune(store, before, limit)).await
+    }
+
+    async fn close_chains(&self, at: Timestamp, reassess: Reassess) -> Result<u64, LedgerError> {
+        self.write(move |store| upkeep::close_chains(store, at, &*reassess)).await
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

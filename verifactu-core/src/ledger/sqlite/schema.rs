@@ -38,6 +38,53 @@ pub(super) fn open(
     Ok((connection, lock))
 }
 
+/// Refuses what is not a ledger of this environment and of the schema of this program.
+pub(super) fn check(
+    path: &Path,
+    environment: Environment,
+    options: &SqliteOptions,
+) -> Result<(), LedgerError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(options.busy_timeout).map_err(failed)?;
+    let applied = applied(&connection)?;
+    if applied < MIGRATIONS.len() {
+        return Err(incompatible(format!("the ledger has schema {applied} and has to be migrated first")));
+    }
+    check_stamp(&connection, environment)
+}
+
+/// How many schema changes a ledger has; what is none is refused.
+fn applied(connection: &Connection) -> Result<usize, LedgerError> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(failed);
+    let version = number("PRAGMA user_version")?;
+    let is_new = number("SELECT count(*) FROM sqlite_schema")? == 0 && version == 0;
+    if !is_new && number("PRAGMA application_id")? != i64::from(APPLICATION_ID) {
+        return Err(incompatible("the file is not a ledger".into()));
+    }
+    let known = usize::try_from(version).ok().filter(|version| *version <= MIGRATIONS.len());
+    known.ok_or_else(|| {
+        incompatible(format!(
+            "the ledger has schema {version}, this program knows up to {}",
+            MIGRATIONS.len()
+        ))
+    })
+}
+
+fn check_stamp(connection: &Connection, environment: Environment) -> Result<(), LedgerError> {
+    let stamp: String =
+        connection.query_row("SELECT environment FROM ledger", [], |row| row.get(0)).map_err(failed)?;
+    if stamp == environment.as_str() {
+        Ok(())
+    } else {
+        Err(incompatible(format!("the ledger belongs to {stamp}, not to {environment}")))
+    }
+}
+
+fn incompatible(what: String) -> LedgerError {
+    LedgerError::new(LedgerErrorKind::Incompatible, what)
+}
+
 /// One process writes at a time: it holds an advisory lock on a file beside the ledger, which the
 /// system releases however the process ends. The ledger's own file is not locked that way, because
 /// closing a second handle on it would drop SQLite's locks.
@@ -82,27 +129,13 @@ fn configure(connection: &Connection, options: &SqliteOptions) -> rusqlite::Resu
 
 /// Refuses what is not a ledger of this environment and version, and brings the rest up to date.
 fn migrate(connection: &mut Connection, environment: Environment) -> Result<(), LedgerError> {
-    let incompatible = |what: String| LedgerError::new(LedgerErrorKind::Incompatible, what);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-    let number = |sql: &str| transaction.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(failed);
-
-    let tables = number("SELECT count(*) FROM sqlite_schema")?;
-    let version = number("PRAGMA user_version")?;
-    let is_new = tables == 0 && version == 0;
-    if !is_new && number("PRAGMA application_id")? != i64::from(APPLICATION_ID) {
-        return Err(incompatible("the file is not a ledger".into()));
-    }
-    let known = usize::try_from(version).ok().filter(|version| *version <= MIGRATIONS.len());
-    let Some(applied) = known else {
-        return Err(incompatible(format!(
-            "the ledger has schema {version}, this program knows up to {}",
-            MIGRATIONS.len()
-        )));
-    };
+    let applied = applied(&transaction)?;
     for migration in MIGRATIONS.iter().skip(applied) {
         transaction.execute_batch(migration).map_err(failed)?;
     }
-    if is_new {
+    // A ledger has one schema change at least.
+    if applied == 0 {
         transaction
             .execute("INSERT INTO ledger (only, environment) VALUES (1, ?1)", [environment.as_str()])
             .map_err(failed)?;
@@ -111,11 +144,7 @@ fn migrate(connection: &mut Connection, environment: Environment) -> Result<(), 
     if applied < MIGRATIONS.len() {
         transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64).map_err(failed)?;
     }
-    let stamp: String =
-        transaction.query_row("SELECT environment FROM ledger", [], |row| row.get(0)).map_err(failed)?;
-    if stamp != environment.as_str() {
-        return Err(incompatible(format!("the ledger belongs to {stamp}, not to {environment}")));
-    }
+    check_stamp(&transaction, environment)?;
     transaction.commit().map_err(failed)
 }
 

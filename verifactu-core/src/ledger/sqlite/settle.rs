@@ -245,6 +245,21 @@ fn set_progress(store: &Connection, seq: i64, progress: &Progress) -> Result<(),
     Ok(())
 }
 
+/// Gives a job other progress outside any message.
+pub(super) fn reassess(
+    store: &Connection,
+    seq: i64,
+    progress: &Progress,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let chain: i64 =
+        store.prepare_cached("SELECT chain FROM job WHERE seq = ?1")?.query_row([seq], |row| row.get(0))?;
+    set_progress(store, seq, progress)?;
+    store.prepare_cached("UPDATE job SET updated_at = ?2 WHERE seq = ?1")?.execute(params![seq, Col(&at)])?;
+    // The job was unfinished.
+    count_finished(store, chain, -i64::from(progress.state.is_final()))
+}
+
 /// By how much a job's step changes the number of unfinished jobs.
 fn change(before: &Progress, after: &Progress) -> i64 {
     let unfinished = |state: JobState| i64::from(!state.is_final());

@@ -125,10 +125,12 @@ pub(super) fn deliveries(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn prune(store: &Connection, before: Timestamp) -> Result<u64, StoreError> {
-    let mut query =
-        store.prepare_cached("DELETE FROM delivery WHERE created_at < ?1 AND attempted_at IS NOT NULL")?;
-    Ok(query.execute([Col(&before)])? as u64)
+pub(super) fn prune(store: &Connection, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    let mut query = store.prepare_cached(
+        "DELETE FROM delivery WHERE seq IN (SELECT seq FROM delivery \
+         WHERE created_at < ?1 AND attempted_at IS NOT NULL LIMIT ?2)",
+    )?;
+    Ok(query.execute(params![Col(&before), limit])? as u64)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Delivery> {

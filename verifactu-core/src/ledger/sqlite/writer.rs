@@ -52,6 +52,11 @@ impl Writer {
         Ok(Self { calls: Some(calls), thread: Some(thread) })
     }
 
+    /// No writer: every call fails.
+    pub(super) const fn absent() -> Self {
+        Self { calls: None, thread: None }
+    }
+
     /// Runs `work` in a transaction and returns once it is on stable storage.
     pub(super) async fn write<T: Send + 'static>(
         &self,
@@ -59,7 +64,7 @@ impl Writer {
     ) -> Result<T, LedgerError> {
         let (reply, answer) = oneshot::channel();
         let call = Box::new(Pending { work: Some(work), outcome: None, reply });
-        let stopped = || LedgerError::new(LedgerErrorKind::Unavailable, "the writer has stopped");
+        let stopped = || LedgerError::new(LedgerErrorKind::Unavailable, "nothing writes to this ledger");
         self.calls.as_ref().ok_or_else(stopped)?.send(call).await.map_err(|_| stopped())?;
         answer.await.unwrap_or_else(|_| {
             Err(LedgerError::new(LedgerErrorKind::Unknown, "the writer stopped before it answered"))

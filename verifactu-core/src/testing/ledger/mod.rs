@@ -6,6 +6,7 @@ mod due;
 mod listing;
 mod selection;
 mod support;
+mod upkeep;
 mod usage;
 
 pub use append::*;
@@ -14,6 +15,7 @@ pub use due::*;
 pub use listing::*;
 pub use selection::*;
 pub use support::*;
+pub use upkeep::*;
 pub use usage::*;
 
 /// Runs the ledger suite; the expression makes `(Arc<dyn Ledger>, guard)`.
@@ -72,6 +74,11 @@ macro_rules! ledger_suite {
             l70_a_job_of_any_account_is_found
             l71_a_search_goes_through_all_accounts
             l72_messages_are_told_with_their_answers
+            l80_all_chains_come_in_pages
+            l81_the_overview_counts_what_waits
+            l82_old_messages_and_attempts_are_forgotten
+            l83_a_closed_chain_gets_no_record
+            l84_closing_reassesses_what_is_unfinished
         });
     };
 }

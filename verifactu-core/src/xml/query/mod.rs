@@ -7,6 +7,8 @@ mod answer;
 
 pub use answer::{MAX_ROWS, Paging, QueryAnswer, QueryRow, StoredLink};
 
+use std::fmt;
+
 use crate::{
     record::{Identification, Party, SystemId},
     types::{Date, InvoiceNumber, Text},
@@ -91,6 +93,31 @@ impl Period {
     #[must_use]
     pub fn of(day: Date) -> Self {
         Self { year: day.civil().year().unsigned_abs(), month: day.civil().month().unsigned_abs() }
+    }
+
+    /// The month before.
+    #[must_use]
+    pub const fn previous(&self) -> Option<Self> {
+        match self.month {
+            1 => Self::new(self.year - 1, 12),
+            month => Self::new(self.year, month - 1),
+        }
+    }
+
+    /// The month after.
+    #[must_use]
+    pub const fn next(&self) -> Option<Self> {
+        match self.month {
+            12 => Self::new(self.year + 1, 1),
+            month => Self::new(self.year, month + 1),
+        }
+    }
+}
+
+/// `YYYY-MM`.
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}", self.year, self.month)
     }
 }
 

@@ -30,13 +30,15 @@ CREATE TABLE chain (
   unreachable_count bigint NOT NULL DEFAULT 0,
   suspects text,
   hold text,
-  hold_reason text,
+  hold_reason text COLLATE "C",
+  closed boolean NOT NULL DEFAULT false,
   updated_at bigint NOT NULL,
   busy boolean GENERATED ALWAYS AS (pending > 0 AND hold IS NULL) STORED,
   CONSTRAINT chain_key UNIQUE (tenant, issuer, producer, system, installation)
 ) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX chain_minted ON chain (tenant, issuer, producer, system) WHERE minted;
 CREATE INDEX chain_busy ON chain (id) WHERE busy;
+CREATE INDEX chain_held ON chain (hold_reason) WHERE hold_reason IS NOT NULL;
 
 -- Numbers of records in the order in which they are written. A number that was drawn for a record that
 -- was not written is missing, and does no harm.
@@ -114,8 +116,9 @@ CREATE TABLE job (
   answer_line bytea,
   CONSTRAINT job_id UNIQUE (id)
 ) WITH (fillfactor = 80);
-CREATE INDEX job_never_sent ON job (chain, position, turn, due_at) WHERE turn IN ('first', 'barrier');
-CREATE INDEX job_again ON job (chain, due_at) WHERE turn = 'again';
+CREATE INDEX job_never_sent ON job (chain, position, turn, due_at, state, created_at)
+  WHERE turn IN ('first', 'barrier');
+CREATE INDEX job_again ON job (chain, due_at, state, created_at) WHERE turn = 'again';
 CREATE INDEX job_doubtful ON job (chain, due_at) WHERE standing = 'in_doubt' AND turn IS NOT NULL;
 -- Lists of an account, newest first. What most jobs have in common is not indexed once more.
 CREATE INDEX job_listed ON job (tenant, created_at, seq);

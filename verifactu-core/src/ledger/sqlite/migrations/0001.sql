@@ -26,10 +26,12 @@ CREATE TABLE chain (
   suspects TEXT,
   hold TEXT,
   hold_reason TEXT,
+  closed INTEGER NOT NULL DEFAULT 0,
   updated_at INTEGER NOT NULL,
   UNIQUE (tenant, issuer, producer, system, installation)
 ) STRICT;
 CREATE UNIQUE INDEX chain_minted ON chain (tenant, issuer, producer, system) WHERE minted = 1;
+CREATE INDEX chain_held ON chain (hold_reason) WHERE hold_reason IS NOT NULL;
 CREATE INDEX chain_busy ON chain (id) WHERE pending > 0 AND hold IS NULL;
 
 -- The fiscal record. It never changes; the two indexes on the chain make a fork impossible.
@@ -93,8 +95,9 @@ CREATE TABLE job (
   due_at INTEGER,
   answer_line BLOB
 ) STRICT;
-CREATE INDEX job_never_sent ON job (chain, position, turn, due_at) WHERE turn IN ('first', 'barrier');
-CREATE INDEX job_again ON job (chain, due_at) WHERE turn = 'again';
+CREATE INDEX job_never_sent ON job (chain, position, turn, due_at, state, created_at)
+  WHERE turn IN ('first', 'barrier');
+CREATE INDEX job_again ON job (chain, due_at, state, created_at) WHERE turn = 'again';
 CREATE INDEX job_doubtful ON job (chain, due_at) WHERE standing = 'in_doubt' AND turn IS NOT NULL;
 -- Lists of an account, newest first. What most jobs have in common is not indexed once more.
 CREATE INDEX job_listed ON job (tenant, created_at);
