@@ -93,6 +93,7 @@ async fn children_are_made_listed_and_changed() {
         ("", json!({}), vec!["name", "allowedNif"]),
         ("", json!({ "name": "X", "allowedNif": "X" }), vec!["allowedNif"]),
         ("", json!({ "id": "admin", "name": "X", "allowedNif": ISSUER }), vec!["id"]),
+        ("", json!({ "id": "web-1", "name": "X", "allowedNif": ISSUER }), vec!["id"]),
         ("", json!({ "id": "-", "name": "X", "allowedNif": ISSUER, "planId": "pro" }), vec!["id", "planId"]),
         ("/child", json!({ "allowedNif": "12345678Z" }), vec!["allowedNif"]),
         ("/child", json!({ "status": "GONE", "planId": "pro" }), vec!["status", "planId"]),

@@ -6,6 +6,7 @@
 mod answers;
 mod bodies;
 mod configuration;
+mod contract;
 mod repeats;
 mod routes;
 mod scripted;

@@ -9,9 +9,9 @@ use verifactu_client::{
     Client, Error, IdempotencyKey, Operator, Partner, Submitted,
     api::{
         BatchOutcome, CancelInvoice, ChangeChildTenant, ChangeTenant, CheckNif, CreateApiKey,
-        CreateChildApiKey, CreateChildTenant, CreateTenant, ExportFilter, ExportedRecord, FoundState, Job,
-        JobFilter, JobStatus, LookupFilter, OperatorJobFilter, RecordFilter, RecordState, RecordType, Scope,
-        TenantStatus, WebhookPatch,
+        CreateChildApiKey, CreateChildTenant, CreateTenant, ExportFilter, ExportedRecord, FoundState,
+        IssuerFilter, Job, JobFilter, JobStatus, LookupFilter, OperatorJobFilter, PauseIssuer, RecordFilter,
+        RecordState, RecordType, Scope, TenantStatus, WebhookPatch,
     },
     blocking,
     types::{Date, Nif, Secret, TenantId},
@@ -70,6 +70,13 @@ async fn every_method_reaches_its_route() {
     authority(&client).await;
     administration(&operator, &id, &job).await;
     partners(&world, &partner.partner(), &id).await;
+
+    // The back end of a web application, which has the operator's key and no other.
+    let account = operator.web_account("7").await.unwrap();
+    assert_eq!(operator.web_account("7").await.unwrap(), account);
+    let acting = world.admin().acting_as(&account.tenant_id);
+    assert_eq!(acting.me().await.unwrap().tenant_id, account.tenant_id);
+    assert!(world.admin().declaration().await.unwrap_err().service().unwrap().is_not_found());
     world.server.stop().await;
     world.sandbox.stop().await;
 }
@@ -160,6 +167,7 @@ async fn account(client: &Client, job: &Job) {
     assert_eq!((cancelled.len(), cancelled[0].posicion), (1, 4));
     let record = client.invoice_record(job.record_id).await.unwrap();
     assert_eq!(record.job_id, job.job_id);
+    assert!(client.record_qr_svg(record.id).await.unwrap().starts_with("<svg"));
     let xml = client.record_xml(record.id).await.unwrap();
     assert_eq!(xml, client.job_xml(job.job_id).await.unwrap());
 
@@ -231,6 +239,14 @@ async fn administration(operator: &Operator, id: &TenantId, job: &Job) {
     assert_eq!(operator.expiring_certificates(36_500).await.unwrap().certificates.len(), 1);
     let events = operator.events().limit(200).page().await.unwrap().rows;
     assert!(events.iter().any(|event| event.action == "api_key.revoke"));
+
+    let nif = Nif::parse(ISSUER).unwrap();
+    let reason = PauseIssuer { reason: Some("looked into".to_owned()) };
+    let paused = operator.pause_issuer(id, nif, &reason).await.unwrap().issuers;
+    assert!(paused[0].held.is_some());
+    let held = IssuerFilter { held: Some(true), ..IssuerFilter::default() };
+    assert_eq!(operator.issuers(&held).rows().count().await, 1);
+    assert!(operator.resume_issuer(id, nif).await.unwrap().issuers[0].held.is_none());
 
     assert!(!operator.webhook(id).await.unwrap().enabled);
     let webhook = WebhookPatch {

@@ -408,6 +408,24 @@ async fn no_secret_comes_out() {
     }
 }
 
+/// The settings in force are printed without the secrets among them.
+#[test]
+fn printed_settings_show_no_secret() {
+    let vault = format!("2:{}", BASE64.encode(VAULT));
+    let queue = format!("redis://user:{QUEUE}@127.0.0.1:1/0");
+    let output = Command::new(program("verifactu-server"))
+        .args(["config", "check", "--environment", "sandbox", "--authority-url", "https://127.0.0.1:1"])
+        .args(["--data-dir", "nowhere", "--admin-key", ADMIN, "--key-pepper", PEPPER, "--vault-key", &vault])
+        .args(["--queue", &queue, "--development-passphrase", PASSPHRASE])
+        .output()
+        .unwrap();
+    let said = said(&output);
+    assert!(output.status.success() && said.contains("admin"), "{said}");
+    let secrets = [ADMIN, PEPPER, QUEUE, PASSPHRASE].map(str::as_bytes).into_iter().chain([&VAULT[..]]);
+    let secrets: Vec<Canary> = secrets.map(|secret| Canary::new(&visible(secret), secret)).collect();
+    assert_none(&secrets, &said, said.as_bytes());
+}
+
 /// A start that fails says which setting is wrong, and not its value.
 #[test]
 fn a_start_that_fails_shows_no_secret() {

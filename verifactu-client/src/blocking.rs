@@ -28,13 +28,13 @@ use verifactu_core::{
     api::{
         ApiKey, ApiKeys, AuditEvents, Batch, BatchItem, BatchTaken, CancelInvoice, CertificateRemoved,
         CertificateStatus, ChainVerification, Chains, ChangeChildTenant, ChangeTenant, CheckNif, CheckedNif,
-        CreateApiKey, CreateChildApiKey, CreateChildTenant, CreateTenant, ExpiringCertificates, ExportFilter,
-        ExportedRecord, Health, InvoiceRecord, InvoiceRecords, Job, JobAttempt, JobFilter, JobMessages, Jobs,
-        Lookup, LookupFilter, Me, MonthlyLedger, MonthlyUsage, NewApiKey, OperatorJobFilter, OperatorJobs,
-        PlanStatus, Preview, Ready, RecordFilter, SendInvoice, Tenant, Tenants, WebhookDeliveries,
-        WebhookDelivery, WebhookInfo, WebhookPatch,
+        CreateApiKey, CreateChildApiKey, CreateChildTenant, CreateTenant, Declaration, ExpiringCertificates,
+        ExportFilter, ExportedRecord, Health, InvoiceRecord, InvoiceRecords, IssuerFilter, Issuers, Job,
+        JobAttempt, JobFilter, JobMessages, Jobs, Lookup, LookupFilter, Me, MonthlyLedger, MonthlyUsage,
+        NewApiKey, OperatorJobFilter, OperatorJobs, PauseIssuer, PlanStatus, Preview, Ready, RecordFilter,
+        SendInvoice, Tenant, Tenants, WebhookDeliveries, WebhookDelivery, WebhookInfo, WebhookPatch,
     },
-    types::{BatchId, ChainId, JobId, RecordId, Secret, SecretBytes, TenantId},
+    types::{BatchId, ChainId, JobId, Nif, RecordId, Secret, SecretBytes, TenantId},
 };
 
 use crate::{Cursor, Error, IdempotencyKey, Listed, Page, Submitted};
@@ -138,6 +138,12 @@ impl Client {
         Ok(Self { inner: client, thread: Thread::start()? })
     }
 
+    /// [`acting_as`](crate::Client::acting_as).
+    #[must_use]
+    pub fn acting_as(&self, tenant: &TenantId) -> Self {
+        Self { inner: self.inner.acting_as(tenant), thread: self.thread.clone() }
+    }
+
     /// The operator's routes.
     #[must_use]
     pub fn operator(&self) -> Operator {
@@ -167,6 +173,7 @@ impl Client {
         qr_svg(id: JobId) -> String;
         qr_png(id: JobId) -> Vec<u8>;
         qr_text(id: JobId) -> String;
+        record_qr_svg(id: RecordId) -> String;
         me() -> Me;
         plan() -> PlanStatus;
         usage(months: u32) -> Vec<MonthlyUsage>;
@@ -182,6 +189,7 @@ impl Client {
         remove_certificate() -> CertificateRemoved;
         health() -> Health;
         ready() -> Ready;
+        declaration() -> Declaration;
         date() -> Option<String>;
     }
 
@@ -221,6 +229,9 @@ impl Operator {
         webhook(tenant: &TenantId) -> WebhookInfo;
         set_webhook(tenant: &TenantId, webhook: &WebhookPatch) -> WebhookInfo;
         ping_webhook(tenant: &TenantId) -> WebhookDelivery;
+        pause_issuer(tenant: &TenantId, nif: Nif, reason: &PauseIssuer) -> Issuers;
+        resume_issuer(tenant: &TenantId, nif: Nif) -> Issuers;
+        web_account(user: &str) -> Tenant;
     }
 
     mirrored! { Operator lists:
@@ -228,6 +239,7 @@ impl Operator {
         api_keys(tenant: Option<&TenantId>) -> ApiKeys;
         jobs(filter: &OperatorJobFilter) -> OperatorJobs;
         events() -> AuditEvents;
+        issuers(filter: &IssuerFilter) -> Issuers;
         webhook_deliveries(tenant: &TenantId) -> WebhookDeliveries;
     }
 }

@@ -135,6 +135,7 @@ impl ClientBuilder {
             root,
             api_key: self.api_key,
             admin_key: self.admin_key,
+            act_as: None,
             timeout: self.timeout,
             retry: self.retry,
         }))

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use reqwest::Url;
-use verifactu_core::types::Secret;
+use verifactu_core::types::{Secret, TenantId};
 
 use crate::{ClientBuilder, RetryPolicy};
 
@@ -19,12 +19,15 @@ use crate::{ClientBuilder, RetryPolicy};
 #[derive(Clone)]
 pub struct Client(pub(crate) Arc<Settings>);
 
+#[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) http: reqwest::Client,
     /// The address above the version.
     pub(crate) root: Url,
     pub(crate) api_key: Option<Secret>,
     pub(crate) admin_key: Option<Secret>,
+    /// The account of the web application that the operator's key acts for.
+    pub(crate) act_as: Option<TenantId>,
     pub(crate) timeout: Duration,
     pub(crate) retry: RetryPolicy,
 }
@@ -34,6 +37,13 @@ impl Client {
     /// is allowed for loopback addresses only.
     pub fn builder(address: &str) -> ClientBuilder {
         ClientBuilder::new(address)
+    }
+
+    /// A client that acts for an account of the web application with the operator's key, instead of a key
+    /// of the account's own: for the back end of that application alone.
+    #[must_use]
+    pub fn acting_as(&self, tenant: &TenantId) -> Self {
+        Self::new(Settings { act_as: Some(tenant.clone()), ..(*self.0).clone() })
     }
 
     pub(crate) fn new(settings: Settings) -> Self {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use reqwest::{
     Method, Response, StatusCode, Url,
-    header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
@@ -50,12 +50,22 @@ pub(crate) struct Request<'a> {
     caller: Caller,
     repeat: Repeat,
     key: Option<&'a IdempotencyKey>,
+    accept: Option<&'static str>,
     body: Option<Bytes>,
 }
 
 impl<'a> Request<'a> {
     pub(crate) fn new(method: Method, path: impl Into<String>, caller: Caller, repeat: Repeat) -> Self {
-        Self { method, path: path.into(), query: Vec::new(), caller, repeat, key: None, body: None }
+        Self {
+            method,
+            path: path.into(),
+            query: Vec::new(),
+            caller,
+            repeat,
+            key: None,
+            accept: None,
+            body: None,
+        }
     }
 
     pub(crate) fn get(path: impl Into<String>) -> Self {
@@ -88,6 +98,11 @@ impl<'a> Request<'a> {
 
     pub(crate) fn key(self, key: &'a IdempotencyKey) -> Self {
         Self { key: Some(key), ..self }
+    }
+
+    /// Of several media types that an answer can have, this one.
+    pub(crate) fn accepting(self, media_type: &'static str) -> Self {
+        Self { accept: Some(media_type), ..self }
     }
 
     /// A body that is JSON already.
@@ -242,10 +257,10 @@ impl Client {
         }
         let mut prepared = self.0.http.request(request.method.clone(), url);
         let credential = match request.caller {
-            Caller::Account => {
+            Caller::Account if self.0.act_as.is_none() => {
                 Some(("x-api-key", self.0.api_key.as_ref().ok_or(ConfigurationError::NoApiKey)?))
             }
-            Caller::Operator => {
+            Caller::Account | Caller::Operator => {
                 Some(("x-admin-key", self.0.admin_key.as_ref().ok_or(ConfigurationError::NoAdminKey)?))
             }
             Caller::Anyone => None,
@@ -255,8 +270,14 @@ impl Client {
             value.set_sensitive(true);
             prepared = prepared.header(name, value);
         }
+        if let (Caller::Account, Some(tenant)) = (request.caller, &self.0.act_as) {
+            prepared = prepared.header("x-act-as", tenant.as_str());
+        }
         if let Some(key) = request.key {
             prepared = prepared.header("x-idempotency-key", key.as_str());
+        }
+        if let Some(media_type) = request.accept {
+            prepared = prepared.header(ACCEPT, media_type);
         }
         if let Some(body) = &request.body {
             prepared = prepared.header(CONTENT_TYPE, "application/json").body(body.clone());

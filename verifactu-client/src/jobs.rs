@@ -5,10 +5,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use verifactu_core::{
     api::{Job, JobAttempt, JobAttempts, JobFilter, Jobs},
-    types::JobId,
+    types::{JobId, RecordId},
 };
 
-use crate::{Client, Error, List, exchange::Request};
+use crate::{
+    Client, Error, List,
+    exchange::{Answer, Request},
+};
 
 /// First pause between two looks at a job.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -99,7 +102,7 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn qr_svg(&self, id: JobId) -> Result<String, Error> {
-        self.qr_as_text(id, "svg", "image/svg+xml").await
+        self.picture(format!("/jobs/{id}/qr"), "svg").await?.text("image/svg+xml")
     }
 
     /// The QR as PNG.
@@ -107,7 +110,7 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn qr_png(&self, id: JobId) -> Result<Vec<u8>, Error> {
-        self.call(&Request::get(format!("/jobs/{id}/qr")).with("format", "png")).await?.raw("image/png")
+        self.picture(format!("/jobs/{id}/qr"), "png").await?.raw("image/png")
     }
 
     /// The text of the QR: the address of the authority's check service for this invoice.
@@ -115,11 +118,18 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn qr_text(&self, id: JobId) -> Result<String, Error> {
-        self.qr_as_text(id, "txt", "text/plain").await
+        self.picture(format!("/jobs/{id}/qr"), "txt").await?.text("text/plain")
     }
 
-    async fn qr_as_text(&self, id: JobId, format: &str, media_type: &str) -> Result<String, Error> {
-        let answer = self.call(&Request::get(format!("/jobs/{id}/qr")).with("format", format)).await?;
-        answer.text(media_type)
+    /// The QR of a record's invoice as SVG; a cancellation has none.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn record_qr_svg(&self, id: RecordId) -> Result<String, Error> {
+        self.picture(format!("/me/invoice-records/{id}/qr"), "svg").await?.text("image/svg+xml")
+    }
+
+    async fn picture(&self, path: String, format: &str) -> Result<Answer, Error> {
+        self.call(&Request::get(path).with("format", format)).await
     }
 }

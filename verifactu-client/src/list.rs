@@ -5,7 +5,7 @@ use std::{collections::VecDeque, marker::PhantomData};
 use futures_util::{Stream, stream};
 use serde::de::DeserializeOwned;
 use verifactu_core::api::{
-    ApiKeys, AuditEvents, InvoiceRecords, Jobs, Lookup, OperatorJobs, Tenants, WebhookDeliveries,
+    ApiKeys, AuditEvents, InvoiceRecords, Issuers, Jobs, Lookup, OperatorJobs, Tenants, WebhookDeliveries,
 };
 
 use crate::{Client, Error, exchange::Request};
@@ -89,6 +89,7 @@ listed! {
     InvoiceRecords { records: InvoiceRecord } counted;
     Tenants { tenants: Tenant } uncounted;
     ApiKeys { api_keys: ApiKey } uncounted;
+    Issuers { issuers: Issuer } uncounted;
     OperatorJobs { jobs: OperatorJob } uncounted;
     AuditEvents { events: AuditEvent } uncounted;
     Lookup { facturas: FoundInvoice } keyed;

@@ -5,14 +5,15 @@ use uuid::Uuid;
 use verifactu_core::{
     api::{
         ApiKey, ApiKeys, AuditEvents, ChangeTenant, CreateApiKey, CreateTenant, CreatedApiKey,
-        ExpiringCertificates, Job, JobMessages, NewApiKey, OperatorJobFilter, OperatorJobs, RevokedApiKey,
-        Tenant, Tenants, WebhookDeliveries, WebhookDelivery, WebhookInfo, WebhookPatch, WebhookTrial,
+        ExpiringCertificates, IssuerFilter, Issuers, Job, JobMessages, NewApiKey, OperatorJobFilter,
+        OperatorJobs, PauseIssuer, RevokedApiKey, Tenant, Tenants, WebhookDeliveries, WebhookDelivery,
+        WebhookInfo, WebhookPatch, WebhookTrial,
     },
-    types::{JobId, TenantId},
+    types::{JobId, Nif, TenantId},
 };
 
 use crate::{
-    Client, Error, List,
+    Client, ConfigurationError, Error, List,
     exchange::{Caller, Repeat, Request},
 };
 
@@ -55,7 +56,7 @@ impl Operator {
     /// # Errors
     /// [`Error`].
     pub async fn change_tenant(&self, id: &TenantId, change: &ChangeTenant) -> Result<Tenant, Error> {
-        self.0.call(&replacement(format!("/admin/tenants/{id}")).json(change)?).await?.json()
+        self.0.call(&replacement(Method::PATCH, format!("/admin/tenants/{id}")).json(change)?).await?.json()
     }
 
     /// Creates a key. It is shown this once only.
@@ -84,12 +85,7 @@ impl Operator {
     /// # Errors
     /// [`Error`].
     pub async fn revoke_api_key(&self, id: Uuid) -> Result<ApiKey, Error> {
-        let request = Request::new(
-            Method::POST,
-            format!("/admin/api-keys/{id}/revoke"),
-            Caller::Operator,
-            Repeat::Safely,
-        );
+        let request = replacement(Method::POST, format!("/admin/api-keys/{id}/revoke"));
         self.0.call(&request).await?.json().map(|revoked: RevokedApiKey| revoked.api_key)
     }
 
@@ -112,6 +108,44 @@ impl Operator {
     /// [`Error`]; 409 unless the job is FAILED and its issuer is not held.
     pub async fn retry_job(&self, id: JobId) -> Result<Job, Error> {
         self.0.call(&creation(format!("/admin/jobs/{id}/retry"))).await?.json()
+    }
+
+    /// The chains of issuers with what waits on them, by identifier.
+    pub fn issuers(&self, filter: &IssuerFilter) -> List<Issuers> {
+        List::new(&self.0, reading("/admin/issuers").filtered(filter))
+    }
+
+    /// Sends nothing more of an issuer. Its invoices are still accepted, and wait.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn pause_issuer(
+        &self,
+        tenant: &TenantId,
+        nif: Nif,
+        reason: &PauseIssuer,
+    ) -> Result<Issuers, Error> {
+        let request = replacement(Method::POST, format!("/admin/issuers/{tenant}/{nif}/pause"));
+        self.0.call(&request.json(reason)?).await?.json()
+    }
+
+    /// Lets an issuer go on, whatever held it.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn resume_issuer(&self, tenant: &TenantId, nif: Nif) -> Result<Issuers, Error> {
+        let request = replacement(Method::POST, format!("/admin/issuers/{tenant}/{nif}/resume"));
+        self.0.call(&request).await?.json()
+    }
+
+    /// The account of a user of the web application, made if there is none yet. Act for it with
+    /// [`acting_as`](Client::acting_as).
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn web_account(&self, user: &str) -> Result<Tenant, Error> {
+        let user = TenantId::parse(user).map_err(|_| ConfigurationError::Address)?;
+        self.0.call(&replacement(Method::PUT, format!("/admin/web-accounts/{user}"))).await?.json()
     }
 
     /// Certificates that end within so many days or have ended, the first to end first.
@@ -140,7 +174,7 @@ impl Operator {
     /// # Errors
     /// [`Error`].
     pub async fn set_webhook(&self, tenant: &TenantId, webhook: &WebhookPatch) -> Result<WebhookInfo, Error> {
-        let request = replacement(format!("/admin/tenants/{tenant}/webhook"));
+        let request = replacement(Method::PATCH, format!("/admin/tenants/{tenant}/webhook"));
         self.0.call(&request.json(webhook)?).await?.json()
     }
 
@@ -168,6 +202,7 @@ fn creation(path: impl Into<String>) -> Request<'static> {
     Request::new(Method::POST, path, Caller::Operator, Repeat::IfUntouched)
 }
 
-fn replacement(path: impl Into<String>) -> Request<'static> {
-    Request::new(Method::PATCH, path, Caller::Operator, Repeat::Safely)
+/// What is the same if it is sent twice.
+fn replacement(method: Method, path: impl Into<String>) -> Request<'static> {
+    Request::new(method, path, Caller::Operator, Repeat::Safely)
 }

@@ -1,7 +1,7 @@
 //! The state of the service itself.
 
 use reqwest::{Method, StatusCode};
-use verifactu_core::api::{Health, Ready};
+use verifactu_core::api::{Declaration, Health, Ready};
 
 use crate::{
     Client, Error,
@@ -27,6 +27,14 @@ impl Client {
         let ready = answer.json();
         let unready = answer.status == StatusCode::SERVICE_UNAVAILABLE && ready.is_ok();
         if answer.status.is_success() || unready { ready } else { Err(answer.into_error()) }
+    }
+
+    /// The producer's declaration of the service's computer system. Asked once.
+    ///
+    /// # Errors
+    /// [`Error`]; where there is none, [`is_not_found`](crate::ServiceError::is_not_found).
+    pub async fn declaration(&self) -> Result<Declaration, Error> {
+        self.call(&probe("/declaracion-responsable").accepting("application/json")).await?.json()
     }
 
     /// What time the service has, as the `Date` header of an answer tells it. Asked once.

@@ -64,24 +64,14 @@ async fn cut_connections_lose_and_double_nothing() {
     let address = PostgresServer::shared().database().await;
     let (ledger, client) = (Arc::new(open(&address).await), connect(&address).await);
     let scene = Scene::new();
-    let mut callers = four_callers(&ledger, &scene, 40);
-    let (mut cut, mut acknowledged) = (0, Vec::new());
-    loop {
-        tokio::select! {
-            done = callers.join_next() => match done {
-                Some(done) => acknowledged.extend(done.unwrap()),
-                None => break,
-            },
-            () = tokio::time::sleep(Duration::from_millis(200)) => cut += count(
-                &client,
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
-                 WHERE application_name = 'verifactu' AND datname = current_database()",
-            )
-            .await,
-        }
+    let callers = four_callers(&ledger, &scene, 40);
+    for length in [5, 30, 60, 90, 120] {
+        until(&client, &format!("SELECT count(*) FROM chain WHERE length >= {length}")).await;
+        let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                   WHERE application_name = 'verifactu' AND datname = current_database()";
+        assert!(count(&client, cut).await > 0, "the ledger has a connection");
     }
-    assert!(cut > 2, "connections were cut");
-    assert_whole(&ledger, &scene, &acknowledged).await;
+    assert_whole(&ledger, &scene, &callers.join_all().await.concat()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

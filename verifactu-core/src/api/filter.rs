@@ -134,3 +134,15 @@ pub struct OperatorJobFilter {
     /// The request that was accepted.
     pub request_id: Option<RequestId>,
 }
+
+/// Which issuers (operator); all of them if nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IssuerFilter {
+    /// The account.
+    pub tenant_id: Option<TenantId>,
+    /// The issuer.
+    pub nif: Option<Nif>,
+    /// Only those that are held, or only those that are not.
+    pub held: Option<bool>,
+}

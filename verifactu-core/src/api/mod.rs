@@ -42,7 +42,9 @@ pub use chain::{Chain, ChainVerification, Chains, FirstBreak};
 pub use declaration::{Declaration, DeclarationItem};
 pub use envelope::Envelope;
 pub use error::{Detail, Details, ErrorBody, ErrorCode, Problem, UnknownErrorCode};
-pub use filter::{ExportFilter, JobFilter, LookupFilter, Moment, OperatorJobFilter, RecordFilter};
+pub use filter::{
+    ExportFilter, IssuerFilter, JobFilter, LookupFilter, Moment, OperatorJobFilter, RecordFilter,
+};
 pub use fingerprint::{canonical, fingerprint};
 pub use job::{
     Accepted, AuthorityResult, CsvStatus, ErrorItem, ErrorLevel, ErrorSource, Held, Job, JobResult,

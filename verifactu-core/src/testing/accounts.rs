@@ -262,7 +262,7 @@ pub async fn a9_a_sealed_value_is_replaced_if_it_is_known(accounts: Arc<dyn Acco
     let reseal = async |purpose, known: &str, new: &str| {
         accounts.reseal(&acme, purpose, known.as_bytes(), new.as_bytes()).await.unwrap()
     };
-    for purpose in [Purpose::Identity, Purpose::WebhookSecret] {
+    for purpose in [Purpose::Identity, Purpose::WebhookSecret, Purpose::ApiKey] {
         assert!(!reseal(purpose, "old", "new").await, "there is none yet");
     }
     accounts.put_certificate(&certificate).await.unwrap();
@@ -276,6 +276,24 @@ pub async fn a9_a_sealed_value_is_replaced_if_it_is_known(accounts: Arc<dyn Acco
     assert!(!reseal(Purpose::WebhookSecret, "old", "newer").await);
     let moved = Webhook { secret: sealed("new"), ..webhook };
     assert_eq!(accounts.webhook(&acme).await.unwrap(), Some(moved));
+    let key = |sealed: Option<Vec<u8>>, public: &str| ApiKey {
+        id: ApiKeyId(Uuid::from_u128(public.len() as u128)),
+        tenant: acme.clone(),
+        name: String::new(),
+        public: public.to_owned(),
+        hash: [9; 32],
+        scopes: [].into(),
+        created_at: noon(),
+        expires_at: None,
+        revoked_at: None,
+        sealed,
+    };
+    accounts.create_key(&key(None, "plain")).await.unwrap();
+    accounts.create_key(&key(Some(sealed("old")), "sealed")).await.unwrap();
+    assert!(reseal(Purpose::ApiKey, "old", "new").await);
+    assert!(!reseal(Purpose::ApiKey, "old", "newer").await);
+    assert_eq!(accounts.key("sealed").await.unwrap(), Some(key(Some(sealed("new")), "sealed")));
+    assert_eq!(accounts.key("plain").await.unwrap(), Some(key(None, "plain")));
 }
 
 /// A20. A batch is read as it was by its own account, until a later one says that it has expired.

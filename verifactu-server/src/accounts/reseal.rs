@@ -9,6 +9,8 @@ use verifactu_core::{
 
 /// Accounts that are read at a time.
 const PAGE: u32 = 200;
+/// Most keys of an account among which sealed ones are looked for.
+const MOST_KEYS: u32 = 1000;
 
 /// Seals anew whatever is not sealed with the newest key, and says in the log what does not open.
 pub(crate) async fn reseal(accounts: &dyn Accounts, vault: &Vault) -> Result<(), LedgerError> {
@@ -46,5 +48,7 @@ pub(crate) async fn reseal(accounts: &dyn Accounts, vault: &Vault) -> Result<(),
 async fn sealed(accounts: &dyn Accounts, tenant: &TenantId) -> Result<Vec<(Purpose, Vec<u8>)>, LedgerError> {
     let certificate = accounts.certificate(tenant).await?.map(|found| (Purpose::Identity, found.sealed));
     let webhook = accounts.webhook(tenant).await?.map(|found| (Purpose::WebhookSecret, found.secret));
-    Ok(certificate.into_iter().chain(webhook).collect())
+    let keys = accounts.keys(Some(tenant), None, MOST_KEYS).await?;
+    let keys = keys.into_iter().filter_map(|key| Some((Purpose::ApiKey, key.sealed?)));
+    Ok(certificate.into_iter().chain(webhook).chain(keys).collect())
 }

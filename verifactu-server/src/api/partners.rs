@@ -27,7 +27,11 @@ pub(super) async fn create(service: Arc<Service>, call: Call, partner: Account) 
     let body = call.json()?;
     auth::active(&partner.tenant)?;
     let mut members = Members::of(&body)?;
-    let id = members.optional("id", TenantId::parse);
+    let id = members.optional("id", |text| match TenantId::parse(text) {
+        Ok(id) if !text.starts_with(&service.web_account_prefix) => Ok(id),
+        Ok(_) => Err("is reserved: accounts of the web application begin like this".to_owned()),
+        Err(error) => Err(error.to_string()),
+    });
     let name = members.text("name", Text::parse);
     let allowed_nif = members.text("allowedNif", Nif::parse);
     members.finish()?;

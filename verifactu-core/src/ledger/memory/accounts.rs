@@ -121,7 +121,10 @@ impl Accounts for MemoryLedger {
         let place = match purpose {
             Purpose::Identity => state.certificates.get_mut(tenant).map(|found| &mut found.sealed),
             Purpose::WebhookSecret => state.webhooks.get_mut(tenant).map(|found| &mut found.secret),
-            Purpose::ApiKey => None,
+            Purpose::ApiKey => {
+                let mut own = state.api_keys.values_mut().filter(|key| key.tenant == *tenant);
+                own.find_map(|key| key.sealed.as_mut().filter(|sealed| **sealed == known))
+            }
         };
         let place = place.filter(|place| **place == known);
         Ok(place.map(|place| *place = sealed.to_vec()).is_some())

@@ -241,7 +241,7 @@ impl Accounts for SqliteLedger {
         let update = match purpose {
             Purpose::Identity => "UPDATE certificate SET sealed = ?3 WHERE tenant = ?1 AND sealed = ?2",
             Purpose::WebhookSecret => "UPDATE webhook SET secret = ?3 WHERE tenant = ?1 AND secret = ?2",
-            Purpose::ApiKey => return Ok(false),
+            Purpose::ApiKey => "UPDATE api_key SET sealed = ?3 WHERE tenant = ?1 AND sealed = ?2",
         };
         let (tenant, known, sealed) = (tenant.clone(), known.to_vec(), sealed.to_vec());
         self.write(move |store| {
