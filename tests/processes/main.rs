@@ -5,6 +5,7 @@ mod canary;
 mod crash;
 mod demo;
 mod faults;
+mod nodes;
 mod operate;
 mod place;
 mod restore;

@@ -25,7 +25,7 @@ use verifactu_core::{
 };
 
 use crate::{
-    config::{Config, ConfigError, Flags, effective},
+    config::{Config, ConfigError, Flags, LedgerConfig, effective},
     server::{self, StartError},
 };
 
@@ -87,8 +87,12 @@ pub enum OperateError {
 pub async fn migrate(flags: &Flags, out: &mut impl Write) -> Result<Found, OperateError> {
     let (config, _) = Config::load(flags)?;
     server::prepare_directory(&config.data_dir)?;
-    drop(server::embedded_store(&config).await?);
-    say(out, &json!({ "migrated": config.ledger_file() }))?;
+    drop(server::configured_store(&config).await?);
+    let ledger = match config.ledger {
+        LedgerConfig::Embedded => json!(config.ledger_file()),
+        LedgerConfig::Postgres { .. } => json!("postgres"),
+    };
+    say(out, &json!({ "migrated": ledger }))?;
     Ok(Found::Well)
 }
 

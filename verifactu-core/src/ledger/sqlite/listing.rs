@@ -13,7 +13,7 @@ use crate::{
 use super::{
     column::{Cells, Col},
     error::StoreError,
-    row::{self, ChainRow, chain_query},
+    row::{self, chain_query},
 };
 
 /// A `SELECT` in the making, with its parameters in order.
@@ -137,7 +137,7 @@ pub(super) fn search_chains(
     let mut oldest =
         store.prepare_cached("SELECT min(created_at) FROM job WHERE chain = ?1 AND turn IS NOT NULL")?;
     let found =
-        chains.query_map(params![Col(&after), Col(tenant), Col(issuer), held, limit], ChainRow::read)?;
+        chains.query_map(params![Col(&after), Col(tenant), Col(issuer), held, limit], row::read_chain)?;
     found
         .map(|chain| {
             let chain = chain?;
