@@ -1,6 +1,7 @@
 //! The service from outside: a real server on a free port, asked over HTTP.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
+mod authority;
 mod batches;
 mod certificates;
 mod config;
@@ -12,6 +13,7 @@ mod operator;
 mod partners;
 mod plans;
 mod queue;
+mod rates;
 mod records;
 mod stop;
 mod waiting;

@@ -8,11 +8,16 @@ mod sqlite;
 mod memory {
     use std::sync::Arc;
     use verifactu_core::{
-        accounts_suite, ledger::MemoryLedger, ledger_suite, queue::MemoryQueue, queue_suite, webhook_suite,
+        accounts_suite, gate_suite,
+        ledger::MemoryLedger,
+        ledger_suite,
+        queue::{MemoryGate, MemoryQueue},
+        queue_suite, webhook_suite,
     };
 
     ledger_suite!((Arc::new(MemoryLedger::new()), ()));
     accounts_suite!((Arc::new(MemoryLedger::new()), ()));
     webhook_suite!((Arc::new(MemoryLedger::new()), ()));
     queue_suite!((Arc::new(MemoryQueue::default()), ()));
+    gate_suite!((Arc::new(MemoryGate::default()), ()));
 }

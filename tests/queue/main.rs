@@ -8,9 +8,13 @@ mod faults;
 
 mod redis_suite {
     use harness::redis_server::RedisServer;
-    use verifactu_core::queue_suite;
+    use verifactu_core::{gate_suite, queue_suite};
 
     queue_suite!({
+        let server = RedisServer::start();
+        (crate::queue_at(&server), server)
+    });
+    gate_suite!({
         let server = RedisServer::start();
         (crate::queue_at(&server), server)
     });
@@ -20,7 +24,7 @@ use std::sync::Arc;
 
 use harness::redis_server::RedisServer;
 use verifactu_core::{
-    queue::{Queue, RedisOptions, RedisQueue},
+    queue::{RedisOptions, RedisQueue},
     types::Ids as _,
 };
 use verifactu_server::clock::UuidV7Ids;
@@ -30,6 +34,6 @@ fn options() -> RedisOptions {
 }
 
 /// A queue as a process has it that starts now.
-fn queue_at(server: &RedisServer) -> Arc<dyn Queue> {
+fn queue_at(server: &RedisServer) -> Arc<RedisQueue> {
     Arc::new(RedisQueue::open(&server.url(), options()).unwrap())
 }

@@ -18,4 +18,5 @@ mod outcomes;
 mod queries;
 mod samples;
 mod server;
+mod services;
 mod transport;

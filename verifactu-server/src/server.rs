@@ -29,12 +29,12 @@ use verifactu_core::{
         sqlite::{SqliteLedger, SqliteOptions},
     },
     qr::CheckService,
-    queue::{MemoryQueue, Queue, RedisOptions, RedisQueue, RedisSetupError},
+    queue::{Gate, MemoryGate, MemoryQueue, Queue, RedisOptions, RedisQueue, RedisSetupError},
     types::{Clock, Ids},
 };
 
 use crate::{
-    accounts::{Keys, SecretsError},
+    accounts::{Keys, SecretsError, Strangers, Throttle},
     api::{Requests, Service},
     clock::{SystemClock, UuidV7Ids},
     config::{AuthorityConfig, Config, DevelopmentIdentity, QueueConfig, Role},
@@ -123,10 +123,8 @@ impl Builder {
         let Self { config, store, queue, authority, clock, ids } = self;
         let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
         let ids = ids.unwrap_or_else(|| Arc::new(UuidV7Ids));
-        let queue = match queue {
-            Some(queue) => queue,
-            None => configured_queue(&config, &*ids)?,
-        };
+        let (shared, gate) = configured_queue(&config, &*ids)?;
+        let queue = queue.unwrap_or(shared);
         prepare_directory(&config.data_dir)?;
         let keys = Keys::prepare(&config.secrets, &config.data_dir)?;
         let (ledger, accounts) = match store {
@@ -186,6 +184,8 @@ impl Builder {
             limits: config.limits,
             plans: config.plans,
             requests: Requests::default(),
+            strangers: Strangers::new(&config.rates, config.trusted_proxies),
+            throttle: Throttle::new(config.rates, gate),
             certificate_required: config.certificates.required,
             demoted_rules: config.demoted_rules,
             uploads: Semaphore::new(UPLOADS),
@@ -373,17 +373,21 @@ async fn embedded_store(config: &Config) -> Result<(Arc<dyn Ledger>, Arc<dyn Acc
     Ok((ledger.clone(), ledger))
 }
 
+/// What processes share beside the ledger.
+type Shared = (Arc<dyn Queue>, Arc<dyn Gate>);
+
 /// A queue out of reach keeps nobody from starting; `/ready` tells of it.
-fn configured_queue(config: &Config, ids: &dyn Ids) -> Result<Arc<dyn Queue>, StartError> {
+fn configured_queue(config: &Config, ids: &dyn Ids) -> Result<Shared, StartError> {
     let QueueConfig::Redis { address, ca, name } = &config.queue else {
-        return Ok(Arc::new(MemoryQueue::default()));
+        return Ok((Arc::new(MemoryQueue::default()), Arc::new(MemoryGate::default())));
     };
     let options = RedisOptions {
         name: name.clone().unwrap_or_else(|| config.environment.as_str().to_owned()),
         worker: ids.next(),
         roots: ca.as_deref().map(read_roots).transpose()?,
     };
-    Ok(Arc::new(RedisQueue::open(address.expose(), options)?))
+    let queue = Arc::new(RedisQueue::open(address.expose(), options)?);
+    Ok((queue.clone(), queue))
 }
 
 fn read_roots(file: &Path) -> Result<Vec<u8>, StartError> {
@@ -391,10 +395,14 @@ fn read_roots(file: &Path) -> Result<Vec<u8>, StartError> {
 }
 
 fn https_authority(config: &Config) -> Result<Arc<dyn Authority>, StartError> {
-    let AuthorityConfig { url, ca, limits, .. } = &config.authority;
+    let AuthorityConfig { url, nif_check_url, ca, limits, .. } = &config.authority;
     let hosts = match url {
         Some(url) => Hosts::at(url)?,
         None => Hosts::of(config.environment)?,
+    };
+    let hosts = match nif_check_url {
+        Some(url) => hosts.with_nif_check_at(url)?,
+        None => hosts,
     };
     let trust = match ca {
         None => Trust::System,

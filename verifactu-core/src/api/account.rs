@@ -329,24 +329,54 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// Where the events of an account go (operator). A `url` of null removes them.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// What an operator changes of an account. What is `None` stays; `Some(None)` removes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeTenant {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<Option<String>>,
+    /// Name of the issuer, for bodies without `nombre`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer_name: Option<Option<String>>,
+    /// Its plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<Option<String>>,
+    /// Whether it may write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<TenantStatus>,
+    /// The only issuer it may act for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_nif: Option<Option<Nif>>,
+    /// Whether its bodies may name their own computer system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_sif_enabled: Option<bool>,
+    /// Whom it names in the header as its representative.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub representante: Option<Option<Representative>>,
+}
+
+/// Where the events of an account go (operator). What is `None` stays; a `url` of `Some(None)` removes
+/// the webhook.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct WebhookPatch {
-    /// HTTPS address; null removes the webhook.
-    #[serde(default, deserialize_with = "present")]
+    /// HTTPS address.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<Option<String>>,
     /// Secret that signs the events.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "expose_if_given")]
     pub secret: Option<Secret>,
     /// Whether events are sent.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// Tells null from absence.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
+fn expose_if_given<S: serde::Serializer>(secret: &Option<Secret>, serializer: S) -> Result<S::Ok, S::Error> {
+    match secret {
+        Some(secret) => expose(secret, serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// Where the events of an account go; never the secret.

@@ -4,7 +4,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{BatchId, Huella, JobId};
 
-use super::{ErrorBody, JobStatus, Timestamp, Warning};
+use super::{CancelInvoice, ErrorBody, JobStatus, SendInvoice, Timestamp, Warning};
+
+/// Many sends and cancels in one request, at most 1000, taken in their order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CreateBatch {
+    /// Each with its own key and outcome.
+    pub items: Vec<BatchItem>,
+}
+
+/// A send or a cancel within a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchItem {
+    /// Its idempotency key.
+    pub idempotency_key: String,
+    /// What is to be done.
+    #[serde(flatten)]
+    pub body: BatchBody,
+}
+
+/// What an item of a batch does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "op", content = "body", rename_all = "lowercase")]
+pub enum BatchBody {
+    /// Sends an invoice.
+    Send(Box<SendInvoice>),
+    /// Cancels one.
+    Cancel(Box<CancelInvoice>),
+}
 
 /// What became of a batch as it was taken.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -6,11 +6,13 @@
 //! path. Everything else is plain serde.
 
 mod account;
+mod authority;
 mod batch;
 mod cancel;
 mod chain;
 mod envelope;
 mod error;
+mod filter;
 mod fingerprint;
 mod job;
 mod json;
@@ -26,11 +28,15 @@ mod time;
 mod usage;
 
 pub use account::*;
-pub use batch::{Batch, BatchCounts, BatchEntry, BatchOutcome, BatchTaken, Preview};
+pub use authority::{CheckedNif, CheckedNifs, FoundInvoice, FoundState, Lookup, LookupSource};
+pub use batch::{
+    Batch, BatchBody, BatchCounts, BatchEntry, BatchItem, BatchOutcome, BatchTaken, CreateBatch, Preview,
+};
 pub use cancel::CancelRequest;
 pub use chain::{Chain, ChainVerification, Chains, FirstBreak};
 pub use envelope::Envelope;
 pub use error::{Detail, Details, ErrorBody, ErrorCode, UnknownErrorCode};
+pub use filter::{ExportFilter, JobFilter, Moment, OperatorJobFilter, RecordFilter};
 pub use fingerprint::{canonical, fingerprint};
 pub use job::{
     Accepted, AuthorityResult, CsvStatus, ErrorItem, ErrorLevel, ErrorSource, Job, JobResult, JobStatus,

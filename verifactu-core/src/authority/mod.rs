@@ -10,10 +10,12 @@ pub mod codes;
 pub mod https;
 mod nif_check;
 pub mod outcome;
+mod query;
 
 pub use circuit::CircuitAuthority;
-pub use nif_check::{NifCheckError, NifChecked, nif_check};
-pub use outcome::Outcome;
+pub use nif_check::{NifCheckError, NifChecked, nif_check, nif_checks};
+pub use outcome::{Outcome, Unprocessed};
+pub use query::{QueryError, query, query_pages};
 
 use std::{sync::Arc, time::Duration};
 

@@ -9,13 +9,15 @@ use std::{
     sync::Arc,
 };
 
+use futures_util::stream::{self, Stream};
+
 use crate::{
     certificate::Identity,
     types::Nif,
     xml::nif_check::{self, CensusStatus, MAX_TAXPAYERS, NifCheckAnswer, Taxpayer},
 };
 
-use super::{Authority, Outcome, Request, Service, outcome};
+use super::{Authority, Request, Service, Unprocessed, outcome};
 
 /// What the census said of one taxpayer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +30,8 @@ pub struct NifChecked {
     pub name: String,
 }
 
-/// Why nothing was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why there are no results.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NifCheckError {
     /// Nobody was asked about.
@@ -38,26 +40,69 @@ pub enum NifCheckError {
     /// More than one question can carry.
     #[error("at most {MAX_TAXPAYERS} taxpayers in one question")]
     TooMany,
+    /// The question was not answered.
+    #[error(transparent)]
+    Unprocessed(#[from] Unprocessed),
 }
 
 /// Asks about 1 to [`MAX_TAXPAYERS`] taxpayers in one exchange, presented by `identity`; the results
 /// come in the order of the question.
 ///
 /// # Errors
-/// [`NifCheckError`] if the question cannot be put. What becomes of the exchange is a value.
+/// [`NifCheckError`].
 pub async fn nif_check(
     authority: &dyn Authority,
     identity: Arc<Identity>,
     taxpayers: &[Taxpayer],
-) -> Result<Outcome<Vec<NifChecked>>, NifCheckError> {
+) -> Result<Vec<NifChecked>, NifCheckError> {
     match taxpayers.len() {
-        0 => return Err(NifCheckError::None),
-        1..=MAX_TAXPAYERS => {}
-        _ => return Err(NifCheckError::TooMany),
+        0 => Err(NifCheckError::None),
+        1..=MAX_TAXPAYERS => Ok(exchange(authority, identity, taxpayers).await?),
+        _ => Err(NifCheckError::TooMany),
     }
+}
+
+/// Asks about any number of taxpayers, in as many exchanges as the service needs: each item has the
+/// results of up to [`MAX_TAXPAYERS`] of them, in the order of the question. It ends behind the first
+/// exchange that was not processed; what came before stands.
+///
+/// ```no_run
+/// # use std::{pin::pin, sync::Arc};
+/// # use verifactu_core::{authority::{self, Authority, Unprocessed}, certificate::Identity, xml::nif_check::Taxpayer};
+/// # async fn unknown(authority: &dyn Authority, identity: Arc<Identity>, customers: &[Taxpayer]) -> Result<(), Unprocessed> {
+/// use futures_util::TryStreamExt as _;
+/// let mut checks = pin!(authority::nif_checks(authority, identity, customers));
+/// while let Some(results) = checks.try_next().await? {
+///     for customer in results.iter().filter(|it| !it.status.is_identified()) {
+///         println!("{} is not in the census", customer.nif);
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub fn nif_checks<'a>(
+    authority: &'a dyn Authority,
+    identity: Arc<Identity>,
+    taxpayers: &'a [Taxpayer],
+) -> impl Stream<Item = Result<Vec<NifChecked>, Unprocessed>> + Send + 'a {
+    stream::try_unfold(taxpayers.chunks(MAX_TAXPAYERS), move |mut left| {
+        let identity = identity.clone();
+        async move {
+            let Some(chunk) = left.next() else { return Ok(None) };
+            let checked = exchange(authority, identity, chunk).await?;
+            Ok(Some((checked, left)))
+        }
+    })
+}
+
+async fn exchange(
+    authority: &dyn Authority,
+    identity: Arc<Identity>,
+    taxpayers: &[Taxpayer],
+) -> Result<Vec<NifChecked>, Unprocessed> {
     let body = nif_check::write(taxpayers).into();
     let exchange = authority.exchange(Request { service: Service::NifCheck, identity, body }).await;
-    Ok(outcome::nif_check(&exchange).map(|answer| in_order(taxpayers, answer)))
+    outcome::nif_check(&exchange).into_result().map(|answer| in_order(taxpayers, answer))
 }
 
 /// Results are found by their number; of one number that was asked about twice, by their order.

@@ -4,6 +4,8 @@
 //! does not document its statuses (SWeb 5.1). Where a fault's number is in no table, the side it
 //! names decides.
 
+use std::{convert::Infallible, fmt};
+
 use crate::xml::{
     answer::{self, RegistrationAnswer, Reply},
     fault::{Fault, FaultSide},
@@ -46,22 +48,48 @@ pub enum Outcome<A> {
     NotReached(NotReached),
 }
 
+/// What became of a message that has no answer. [`Display`](fmt::Display) tells it to a person.
+pub type Unprocessed = Outcome<Infallible>;
+
 impl<A> Outcome<A> {
-    /// The same outcome, with another form of the answer.
-    pub(super) fn map<B>(self, change: impl FnOnce(A) -> B) -> Outcome<B> {
+    /// The answer, or what stands in its place.
+    ///
+    /// # Errors
+    /// [`Unprocessed`] if the message was not processed, or is not known to be.
+    pub fn into_result(self) -> Result<A, Unprocessed> {
         match self {
-            Self::Processed(answer) => Outcome::Processed(change(answer)),
-            Self::HeaderFault(refusal) => Outcome::HeaderFault(refusal),
-            Self::ContentFault(refusal) => Outcome::ContentFault(refusal),
-            Self::ServerFault(refusal) => Outcome::ServerFault(refusal),
-            Self::AccessRefused(refused) => Outcome::AccessRefused(refused),
-            Self::Suspended(refusal) => Outcome::Suspended(refusal),
-            Self::Unreadable { status, excerpt } => Outcome::Unreadable { status, excerpt },
-            Self::NoAnswer(reason) => Outcome::NoAnswer(reason),
-            Self::NotReached(reason) => Outcome::NotReached(reason),
+            Self::Processed(answer) => Ok(answer),
+            Self::HeaderFault(refusal) => Err(Outcome::HeaderFault(refusal)),
+            Self::ContentFault(refusal) => Err(Outcome::ContentFault(refusal)),
+            Self::ServerFault(refusal) => Err(Outcome::ServerFault(refusal)),
+            Self::AccessRefused(refused) => Err(Outcome::AccessRefused(refused)),
+            Self::Suspended(refusal) => Err(Outcome::Suspended(refusal)),
+            Self::Unreadable { status, excerpt } => Err(Outcome::Unreadable { status, excerpt }),
+            Self::NoAnswer(reason) => Err(Outcome::NoAnswer(reason)),
+            Self::NotReached(reason) => Err(Outcome::NotReached(reason)),
         }
     }
 }
+
+impl fmt::Display for Unprocessed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Processed(never) => match *never {},
+            Self::HeaderFault(refusal)
+            | Self::ContentFault(refusal)
+            | Self::ServerFault(refusal)
+            | Self::Suspended(refusal) => refusal.fmt(f),
+            Self::AccessRefused(refused) => refused.fmt(f),
+            Self::Unreadable { status, excerpt } => {
+                write!(f, "HTTP {status} without an answer of the service: {excerpt}")
+            }
+            Self::NoAnswer(reason) => reason.fmt(f),
+            Self::NotReached(reason) => reason.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unprocessed {}
 
 /// What the authority said when it refused a whole message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +98,15 @@ pub struct Refusal {
     pub code: Option<i64>,
     /// Its text.
     pub text: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            Some(code) => write!(f, "{code}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
 }
 
 /// How the certificate was refused.
@@ -82,6 +119,16 @@ pub enum AccessRefused {
     Status(u16),
     /// By the page that asks for a certificate: it saw none.
     NoCertificate,
+}
+
+impl fmt::Display for AccessRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(refusal) => refusal.fmt(f),
+            Self::Status(status) => write!(f, "the authority refused the certificate with HTTP {status}"),
+            Self::NoCertificate => f.write_str("the authority saw no certificate"),
+        }
+    }
 }
 
 /// Most characters of an unreadable answer that are kept.

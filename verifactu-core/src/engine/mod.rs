@@ -104,6 +104,12 @@ impl Engine {
         &self.parts.ledger
     }
 
+    /// The authority it talks to.
+    #[must_use]
+    pub fn authority(&self) -> &Arc<dyn Authority> {
+        &self.parts.authority
+    }
+
     /// Changes whenever this engine or a clone of it has written what became of some jobs. Other
     /// engines on the same ledger do not show here.
     #[must_use]

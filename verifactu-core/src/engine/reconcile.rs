@@ -8,20 +8,25 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    pin::pin,
     sync::Arc,
 };
 
+use futures_util::TryStreamExt as _;
 use jiff::Timestamp;
 
 use crate::{
-    authority::{NotReached, Outcome, Request, Service, outcome},
+    authority::{NotReached, Outcome, QueryError, Unprocessed, query, query_pages},
     job::{AuthorityAnswer, Csv, Event, FailureClass, FailureSource, JobState, RecordOutcome, Standing},
-    ledger::{AttemptOutcome, ChainState, Hold, HoldReason, JobUpdate, Lease, Settlement, Submission},
-    record::RecordKind,
+    ledger::{
+        AttemptOutcome, ChainState, Hold, HoldReason, JobUpdate, Lease, LedgerError, Settlement, Submission,
+    },
+    record::{InvoiceId, RecordKind},
+    types::{Date, TenantId},
     xml::{
         self,
         answer::StoredState,
-        query::{AskedBy, IssueDates, Paging, Period, Query, QueryAnswer, QueryRow},
+        query::{AskedBy, IssueDates, Period, Query, QueryRow},
     },
 };
 
@@ -54,23 +59,8 @@ struct Doubt {
 }
 
 impl Doubt {
-    /// The months in which the authority may list the invoice, the likeliest first: that of the
-    /// operation that the record states, or, for a cancellation, the last record before it that was not
-    /// refused; else that of the issue. Other records of the invoice may have stated others.
     fn periods(&self) -> Vec<Period> {
-        let issued = self.item.record.invoice.date;
-        let period =
-            |known: &Submission| Period::of(xml::record::operation_date(&known.record.xml).unwrap_or(issued));
-        let altas = || self.history.iter().rev().filter(|known| known.record.kind == RecordKind::Invoice);
-        let own = std::iter::once(&self.item).filter(|item| item.record.kind == RecordKind::Invoice);
-        let held = altas().filter(|known| known.job.progress.standing != Standing::Rejected);
-        let mut periods: Vec<Period> = Vec::new();
-        for period in own.chain(held).chain(altas()).map(period).chain([Period::of(issued)]) {
-            if !periods.contains(&period) {
-                periods.push(period);
-            }
-        }
-        periods
+        periods(self.item.record.invoice.date, Some(&self.item), &self.history)
     }
 
     fn is_of(&self, row: &QueryRow) -> bool {
@@ -79,6 +69,24 @@ impl Doubt {
             && row.invoice.number == id.number.as_str()
             && row.invoice.date == id.date.to_string()
     }
+}
+
+/// The months in which the authority may list an invoice, the likeliest first: that of the operation
+/// that the record in question states, or, without one or for a cancellation, the last record that was
+/// not refused; else that of the issue. Other records of the invoice may have stated others.
+fn periods(issued: Date, item: Option<&Submission>, history: &[Submission]) -> Vec<Period> {
+    let period =
+        |known: &Submission| Period::of(xml::record::operation_date(&known.record.xml).unwrap_or(issued));
+    let altas = || history.iter().rev().filter(|known| known.record.kind == RecordKind::Invoice);
+    let own = item.into_iter().filter(|item| item.record.kind == RecordKind::Invoice);
+    let held = altas().filter(|known| known.job.progress.standing != Standing::Rejected);
+    let mut periods: Vec<Period> = Vec::new();
+    for period in own.chain(held).chain(altas()).map(period).chain([Period::of(issued)]) {
+        if !periods.contains(&period) {
+            periods.push(period);
+        }
+    }
+    periods
 }
 
 /// What a look into a doubt brought.
@@ -124,6 +132,20 @@ impl Listed {
 }
 
 impl Engine {
+    /// The months in which the authority may list an invoice, the likeliest first: those of the operations
+    /// that its records state, and that of its issue.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the ledger fails.
+    pub async fn months_of(
+        &self,
+        tenant: &TenantId,
+        invoice: &InvoiceId,
+    ) -> Result<Vec<Period>, LedgerError> {
+        let history = self.parts.ledger.history(tenant, invoice).await?;
+        Ok(periods(invoice.date, None, &history))
+    }
+
     /// Looks into every doubt that is due. What proves not to be held becomes a due retry; returned are the
     /// records that may be sent again though the authority could not be asked.
     pub(super) async fn look_into(
@@ -253,12 +275,14 @@ impl Engine {
     /// What the authority holds under one invoice's key.
     async fn ask_for(&self, month: Period, doubt: &Doubt, presentation: &Arc<Presentation>) -> Listed {
         let record = &doubt.item.record;
-        let mut query = Query::new(AskedBy::Issuer(asker(&doubt.item)), month);
-        query.number = Some(record.invoice.number.clone());
-        query.issued = Some(IssueDates::On(record.invoice.date));
-        match self.ask(&query, presentation).await {
+        let asked = Query {
+            number: Some(record.invoice.number.clone()),
+            issued: Some(IssueDates::On(record.invoice.date)),
+            ..Query::new(AskedBy::Issuer(asker(&doubt.item)), month)
+        };
+        match query(&*self.parts.authority, presentation.identity.clone(), &asked).await.into_result() {
             Ok(page) => Listed::Rows(page.rows),
-            Err(listed) => listed,
+            Err(other) => self.unlisted(other),
         }
     }
 
@@ -276,50 +300,45 @@ impl Engine {
             .collect();
         let mut query = Query::new(AskedBy::Issuer(asker(&first.item)), month);
         query.issued = Some(IssueDates::Between(from, until));
+        let identity = presentation.identity.clone();
+        let mut pages = pin!(query_pages(&*self.parts.authority, identity, query, MAX_PAGES));
         let mut rows = Vec::new();
-        for _ in 0..MAX_PAGES {
-            let page = match self.ask(&query, presentation).await {
-                Ok(page) => page,
-                Err(listed) => return listed,
+        while !wanted.is_empty() {
+            let page = match pages.try_next().await {
+                Ok(Some(page)) => page,
+                Ok(None) => break,
+                Err(QueryError::MorePages(_)) => return Listed::Part(rows),
+                Err(QueryError::Unprocessed(other)) => return self.unlisted(other),
+                Err(_) => return Listed::Unanswered,
             };
             for row in page.rows {
                 if wanted.remove(&(row.invoice.number.clone(), row.invoice.date.clone())) {
                     rows.push(row);
                 }
             }
-            match page.paging {
-                Paging::Last => return Listed::Rows(rows),
-                Paging::More(_) if wanted.is_empty() => return Listed::Rows(rows),
-                Paging::More(key) => query.after = Some(key),
-            }
         }
-        Listed::Part(rows)
+        Listed::Rows(rows)
     }
 
     fn shut_out(&self, reason: HoldReason, class: FailureClass, description: String) -> Listed {
         Listed::ShutOut(Hold { reason, description, since: self.parts.clock.now() }, class)
     }
 
-    async fn ask(&self, query: &Query, presentation: &Arc<Presentation>) -> Result<QueryAnswer, Listed> {
-        let request = Request {
-            service: Service::Query,
-            identity: presentation.identity.clone(),
-            body: query.to_xml().into_bytes().into(),
-        };
-        match outcome::query(&self.parts.authority.exchange(request).await) {
-            Outcome::Processed(answer) => Ok(answer),
+    /// What a query that was not answered means for who asked it.
+    fn unlisted(&self, outcome: Unprocessed) -> Listed {
+        match outcome {
             // A certificate that cannot be used is told by the sending, which holds the chain.
             Outcome::NotReached(reason) if !settle::is_about_certificate(&reason) => {
-                Err(Listed::NotReached(reason))
+                Listed::NotReached(reason)
             }
             Outcome::Suspended(refusal) => {
-                Err(self.shut_out(HoldReason::Operator, FailureClass::Suspended, refusal.text))
+                self.shut_out(HoldReason::Operator, FailureClass::Suspended, refusal.text)
             }
             Outcome::AccessRefused(refused) => {
                 let (_, text) = settle::access_text(&refused);
-                Err(self.shut_out(HoldReason::Certificate, FailureClass::AccessRefused, text))
+                self.shut_out(HoldReason::Certificate, FailureClass::AccessRefused, text)
             }
-            _ => Err(Listed::Unanswered),
+            _ => Listed::Unanswered,
         }
     }
 }

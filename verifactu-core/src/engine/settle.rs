@@ -293,10 +293,7 @@ pub(super) fn is_about_certificate(reason: &NotReached) -> bool {
 pub(super) fn access_text(refused: &AccessRefused) -> (Option<i64>, String) {
     match refused {
         AccessRefused::Fault(refusal) => (refusal.code, refusal.text.clone()),
-        AccessRefused::Status(status) => {
-            (None, format!("the authority refused the certificate with HTTP {status}"))
-        }
-        AccessRefused::NoCertificate => (None, "the authority saw no certificate".to_owned()),
+        other => (None, other.to_string()),
     }
 }
 

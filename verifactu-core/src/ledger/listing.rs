@@ -1,11 +1,13 @@
 //! Lists of an account's records with their jobs.
 
+use std::ops::RangeInclusive;
+
 use jiff::Timestamp;
 
 use crate::{
     job::{FailureClass, JobKind, JobState, Standing},
     record::InvoiceId,
-    types::{InvoiceNumber, JobId, Nif, RequestId, TenantId},
+    types::{Date, InvoiceNumber, JobId, Nif, RequestId, TenantId},
 };
 
 use super::{append::Submission, row::JobRow};
@@ -25,6 +27,8 @@ pub struct Filter {
     pub number: Option<InvoiceNumber>,
     /// How the number begins.
     pub series: Option<InvoiceNumber>,
+    /// The invoice's date of issue. It costs a look at every record that the rest of the filter takes.
+    pub issued: Option<RangeInclusive<Date>>,
     /// Accepted at this time or later.
     pub from: Option<Timestamp>,
     /// Accepted before this time.
@@ -107,6 +111,7 @@ impl Filter {
             && fits(self.issuer.as_ref(), &invoice.issuer)
             && fits(self.number.as_ref(), &invoice.number)
             && self.series.as_ref().is_none_or(|series| invoice.number.as_str().starts_with(series.as_str()))
+            && self.issued.as_ref().is_none_or(|days| days.contains(&invoice.date))
             && self.from.is_none_or(|from| job.created_at >= from)
             && self.until.is_none_or(|until| job.created_at < until)
     }

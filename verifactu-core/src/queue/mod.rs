@@ -1,10 +1,12 @@
 //! The queue: which chain to look at next. It holds chains, never jobs, and may be lost at any time:
 //! the ledger knows what is due, and a sweep tells the queue again.
 
+mod gate;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
 
+pub use gate::{Buckets, Charge, Gate, MemoryGate, Rate};
 pub use memory::MemoryQueue;
 #[cfg(feature = "redis")]
 pub use redis::{RedisOptions, RedisQueue, RedisSetupError};

@@ -20,6 +20,7 @@
 pub mod accounts;
 mod chance;
 mod fixture;
+pub mod gate;
 pub mod ledger;
 mod model;
 pub mod queue;

@@ -333,6 +333,7 @@ impl Run<'_> {
             issuer: chance.one_in(4).then_some(self.scene.issuer),
             number: chance.one_in(4).then_some(number),
             series: chance.one_in(4).then_some(series),
+            issued: None,
             from: chance.one_in(4).then(|| self.scene.now() - back.seconds()),
             until: chance.one_in(4).then(|| self.scene.now() - (back / 2).seconds()),
         };

@@ -75,14 +75,29 @@ impl CensusStatus {
     /// Blanks around the hyphen and the case have been seen to vary.
     fn read(text: &str) -> Self {
         let words: Vec<String> = text.to_uppercase().split('-').map(|part| part.trim().to_owned()).collect();
-        match words.join("-").as_str() {
-            "IDENTIFICADO" => Self::Identified,
-            "IDENTIFICADO-BAJA" => Self::Deregistered,
-            "IDENTIFICADO-REVOCADO" => Self::Revoked,
-            "NO IDENTIFICADO-SIMILAR" => Self::Similar,
-            "NO IDENTIFICADO" => Self::NotIdentified,
-            "NO PROCESADO" => Self::NotProcessed,
-            _ => Self::Unknown(text.to_owned()),
+        let word = words.join("-");
+        let known = [
+            Self::Identified,
+            Self::Deregistered,
+            Self::Revoked,
+            Self::Similar,
+            Self::NotIdentified,
+            Self::NotProcessed,
+        ];
+        known.into_iter().find(|it| it.as_str() == word).unwrap_or_else(|| Self::Unknown(text.to_owned()))
+    }
+
+    /// The service's word for it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Identified => "IDENTIFICADO",
+            Self::Deregistered => "IDENTIFICADO-BAJA",
+            Self::Revoked => "IDENTIFICADO-REVOCADO",
+            Self::Similar => "NO IDENTIFICADO-SIMILAR",
+            Self::NotIdentified => "NO IDENTIFICADO",
+            Self::NotProcessed => "NO PROCESADO",
+            Self::Unknown(word) => word,
         }
     }
 

@@ -7,7 +7,7 @@ use verifactu_core::{
     types::TenantId,
 };
 
-use crate::accounts::KeyText;
+use crate::accounts::{KeyText, Origin};
 
 use super::{Service, error::Fault};
 
@@ -23,6 +23,14 @@ pub(crate) struct Account {
 }
 
 impl Account {
+    /// Whether the key may do what a route needs.
+    pub(super) fn may(&self, scope: Option<Scope>) -> Result<(), Fault> {
+        match scope {
+            Some(scope) if !self.key.scopes.contains(scope.as_str()) => Err(Fault::Scope(scope)),
+            _ => Ok(()),
+        }
+    }
+
     /// Who calls.
     pub(super) fn caller(&self) -> &Tenant {
         self.partner.as_ref().unwrap_or(&self.tenant)
@@ -44,8 +52,28 @@ pub(super) fn active(tenant: &Tenant) -> Result<(), Fault> {
 }
 
 impl Service {
-    /// The account whose key the request carries, if the key may do what the route needs.
-    pub(super) async fn account(&self, headers: &HeaderMap, scope: Option<Scope>) -> Result<Account, Fault> {
+    /// The account whose key the request carries.
+    pub(super) async fn account(&self, headers: &HeaderMap, origin: Origin) -> Result<Account, Fault> {
+        self.prove(headers).await.map_err(|fault| self.count(fault, origin))
+    }
+
+    /// That the request carries the operator's key.
+    pub(super) fn operator(&self, headers: &HeaderMap, origin: Origin) -> Result<(), Fault> {
+        let key = headers.get(ADMIN_KEY).ok_or(Fault::KeyMissing("x-admin-key"))?;
+        if let Some(wait) = self.strangers.locked(origin, self.clock.now()) {
+            return Err(Fault::RateLimited(wait));
+        }
+        let right = key.to_str().is_ok_and(|key| self.keys.pepper.same(key, &self.keys.admin));
+        if right { Ok(()) } else { Err(self.count(Fault::KeyInvalid, origin)) }
+    }
+
+    /// A wrong key is told as such until there have been too many.
+    fn count(&self, fault: Fault, origin: Origin) -> Fault {
+        let Fault::KeyInvalid = fault else { return fault };
+        self.strangers.wrong(origin, self.clock.now()).map_or(fault, Fault::RateLimited)
+    }
+
+    async fn prove(&self, headers: &HeaderMap) -> Result<Account, Fault> {
         let key = sent_key(headers)?;
         let text = KeyText::parse(&key).ok_or(Fault::KeyInvalid)?;
         let found = self.accounts.key(text.public()).await?;
@@ -59,10 +87,7 @@ impl Service {
             return Err(Fault::KeyExpired);
         }
         let tenant = self.accounts.tenant(&key.tenant).await?.ok_or(Fault::KeyInvalid)?;
-        match scope {
-            Some(scope) if !key.scopes.contains(scope.as_str()) => Err(Fault::Scope(scope)),
-            _ => Ok(Account { tenant, key, partner: None }),
-        }
+        Ok(Account { tenant, key, partner: None })
     }
 
     /// The partner's child that a path names, for the partner to act for. The child of another is as
@@ -74,13 +99,6 @@ impl Service {
         let tenant = tenant.filter(|tenant| tenant.parent.as_ref() == Some(&partner.tenant.id));
         let tenant = tenant.ok_or(ABSENT)?;
         Ok(Account { tenant, key: partner.key, partner: Some(partner.tenant) })
-    }
-
-    /// That the request carries the operator's key.
-    pub(super) fn operator(&self, headers: &HeaderMap) -> Result<(), Fault> {
-        let key = headers.get(ADMIN_KEY).ok_or(Fault::KeyMissing("x-admin-key"))?;
-        let given = key.to_str().map_err(|_| Fault::KeyInvalid)?;
-        if self.keys.pepper.same(given, &self.keys.admin) { Ok(()) } else { Err(Fault::KeyInvalid) }
     }
 }
 

@@ -7,11 +7,15 @@ use verifactu_core::{
     types::RequestId,
 };
 
+use crate::accounts::Origin;
+
 use super::error::Fault;
 
 /// A request.
 pub(crate) struct Call {
     pub(super) request: RequestId,
+    /// Where it comes from.
+    pub(super) origin: Origin,
     pub(super) headers: HeaderMap,
     /// Values of the path's variables, in their order.
     pub(super) variables: Vec<String>,
@@ -122,13 +126,34 @@ impl<'a> Members<'a> {
     ) -> Option<Option<T>> {
         let at = self.left.iter().position(|(known, _)| *known == key)?;
         let (_, value) = self.left.swap_remove(at);
-        let members = match value {
-            Json::Null => return Some(None),
-            Json::Object(members) => members,
-            other => {
-                self.problem(key, format!("must be an object, not {}", other.kind()));
-                return None;
-            }
+        if *value == Json::Null {
+            return Some(None);
+        }
+        self.inside(key, value, read).map(Some)
+    }
+
+    /// A list of objects that has to be there, with 1 to `most` items. Those that could not be read are
+    /// left out, and told.
+    pub(super) fn objects<T>(
+        &mut self,
+        key: &str,
+        most: usize,
+        read: impl Fn(&mut Members<'a>) -> Option<T>,
+    ) -> Vec<T> {
+        let items = self.array(key, most).iter().enumerate();
+        items.filter_map(|(index, item)| self.inside(&format!("{key}[{index}]"), item, &read)).collect()
+    }
+
+    /// Reads an object. What is wrong inside is told with the name of the object before it.
+    fn inside<T>(
+        &mut self,
+        field: &str,
+        value: &'a Json,
+        read: impl FnOnce(&mut Members<'a>) -> Option<T>,
+    ) -> Option<T> {
+        let Json::Object(members) = value else {
+            self.problem(field, format!("must be an object, not {}", value.kind()));
+            return None;
         };
         let left = members.iter().map(|(key, value)| (&**key, value)).collect();
         let mut inner = Members { left, details: Vec::new() };
@@ -137,10 +162,15 @@ impl<'a> Members<'a> {
             self.details.extend(
                 details
                     .into_iter()
-                    .map(|detail| Detail { field: format!("{key}.{}", detail.field), ..detail }),
+                    .map(|detail| Detail { field: format!("{field}.{}", detail.field), ..detail }),
             );
         }
-        found.map(Some)
+        found
+    }
+
+    /// Whether a member is there.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.left.iter().any(|(known, value)| *known == key && **value != Json::Null)
     }
 
     /// A boolean, if it is given.

@@ -1,6 +1,6 @@
 //! From what happened to what the caller is told: the only file with status codes.
 
-use std::error::Error;
+use std::{error::Error, time::Duration};
 
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
@@ -10,12 +10,15 @@ use verifactu_core::{
     api::{
         Detail, Details, ErrorBody, ErrorCode, Job, JobStatus, JsonError, QrInfo, Ready, Scope, rest_name,
     },
+    authority::{Outcome, Unprocessed},
     certificate::{CertificateError, Malformed},
     engine::EngineError,
     ledger::{LedgerError, LedgerErrorKind, Refusal},
     types::{JobId, RequestId},
     validation::Field,
 };
+
+use crate::accounts::whole_seconds;
 
 use super::reply::Reply;
 
@@ -36,6 +39,8 @@ pub(crate) enum Fault {
     KeyInvalid,
     KeyRevoked,
     KeyExpired,
+    /// Too many requests, or too many wrong keys; how long to wait.
+    RateLimited(Duration),
     Scope(Scope),
     Suspended,
 
@@ -62,6 +67,7 @@ pub(crate) enum Fault {
     IssuerHeld(String),
 
     CertificateRequired,
+    CertificateExpired,
     AllowedNifMismatch,
     CertificateNifMismatch,
     Certificate(CertificateError),
@@ -76,6 +82,9 @@ pub(crate) enum Fault {
         job: JobId,
         qr_info: QrInfo,
     },
+
+    /// The authority did not answer a question, or refused to.
+    Unanswered(Unprocessed),
 
     Store(LedgerError),
     Overloaded,
@@ -125,7 +134,7 @@ impl Fault {
         }
         let mut headers = HeaderMap::new();
         if let Some(seconds) = self.retry_after() {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static(seconds));
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         match &self {
             Self::Method(allowed) => {
@@ -159,7 +168,7 @@ impl Fault {
     }
 
     /// The word for it.
-    fn code(&self) -> ErrorCode {
+    pub(super) fn code(&self) -> ErrorCode {
         match self {
             Self::Fields(_) | Self::NotHttp => ErrorCode::ValidationFailed,
             Self::Json(_) => ErrorCode::InvalidJson,
@@ -170,6 +179,7 @@ impl Fault {
             Self::KeyInvalid => ErrorCode::ApiKeyInvalid,
             Self::KeyRevoked => ErrorCode::ApiKeyRevoked,
             Self::KeyExpired => ErrorCode::ApiKeyExpired,
+            Self::RateLimited(_) => ErrorCode::RateLimited,
             Self::Scope(_) => ErrorCode::InsufficientScope,
             Self::Suspended => ErrorCode::AccountSuspended,
             Self::NotFound(_) => ErrorCode::NotFound,
@@ -195,6 +205,7 @@ impl Fault {
             Self::NotRetryable(_) => ErrorCode::JobNotRetryable,
             Self::IssuerHeld(_) => ErrorCode::IssuerHeld,
             Self::CertificateRequired => ErrorCode::TenantCertificateRequired,
+            Self::CertificateExpired => ErrorCode::Expired,
             Self::AllowedNifMismatch => ErrorCode::AllowedNifMismatch,
             Self::CertificateNifMismatch => ErrorCode::CertNifMismatch,
             Self::Certificate(error) => match error {
@@ -211,6 +222,8 @@ impl Fault {
             },
             Self::AuthorityFailed { .. } => ErrorCode::AuthorityError,
             Self::AuthoritySilent { .. } => ErrorCode::AuthorityTimeout,
+            Self::Unanswered(Outcome::NoAnswer(_)) => ErrorCode::AuthorityTimeout,
+            Self::Unanswered(_) => ErrorCode::AuthorityError,
             Self::Overloaded => ErrorCode::Overloaded,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::NotReady(_) => ErrorCode::StoreUnavailable,
@@ -219,10 +232,10 @@ impl Fault {
     }
 
     /// Seconds after which the same request may succeed.
-    fn retry_after(&self) -> Option<&'static str> {
-        match status(self.code()) {
-            StatusCode::SERVICE_UNAVAILABLE => Some("5"),
-            _ => None,
+    fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited(wait) => Some(whole_seconds(*wait).max(1)),
+            _ => (status(self.code()) == StatusCode::SERVICE_UNAVAILABLE).then_some(5),
         }
     }
 
@@ -279,6 +292,7 @@ impl Fault {
             Self::KeyInvalid => "the key is not valid",
             Self::KeyRevoked => "the key has been revoked",
             Self::KeyExpired => "the key has expired",
+            Self::RateLimited(_) => "too many requests; Retry-After says how many seconds to wait",
             Self::Scope(scope) => return format!("the key lacks the scope {}", scope.as_str()),
             Self::Suspended => "the account is suspended; it can only read",
             Self::NotFound(what) => return format!("there is no such {what}"),
@@ -302,6 +316,7 @@ impl Fault {
             }
             Self::IssuerHeld(why) => return format!("the chain is held: {why}"),
             Self::CertificateRequired => "the account has no certificate; upload one first",
+            Self::CertificateExpired => "the account's certificate has expired; upload another one",
             Self::AllowedNifMismatch => "the account may not act for this nif",
             Self::CertificateNifMismatch => "the certificate does not belong to the account's holder",
             Self::Certificate(error) => return error.to_string(),
@@ -311,6 +326,7 @@ impl Fault {
             Self::AuthoritySilent { .. } => {
                 "the authority did not answer in time; what it holds is found out by itself"
             }
+            Self::Unanswered(outcome) => return format!("the authority gave no answer: {outcome}"),
             Self::Store(_) => "the store does not answer; the same request may succeed later",
             Self::Overloaded => "the service is busy; try again later",
             Self::ShuttingDown => "the service is stopping; try again later",

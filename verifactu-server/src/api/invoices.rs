@@ -126,15 +126,15 @@ pub(super) async fn prepare(
         demoted: &service.demoted_rules,
     };
     let mut stated = read(kind, body, &defaults)?;
+    let issuer_name = match stated.issuer_name.take() {
+        Some(name) => name,
+        None => known_name(service, account, &stated.statement).await?,
+    };
     let issuer = stated.statement.invoice_id().issuer;
     if tenant.allowed_nif.is_some_and(|allowed| allowed != issuer) {
         return Err(Fault::AllowedNifMismatch);
     }
     check_certificate(service, account, &mut stated.warnings).await?;
-    let issuer_name = match stated.issuer_name.take() {
-        Some(name) => name,
-        None => known_name(service, account, &stated.statement).await?,
-    };
     let system = own_system(service, account, &mut stated);
     let submit = Submit {
         tenant: tenant.id.clone(),

@@ -12,8 +12,10 @@ mod chains;
 mod error;
 mod invoices;
 mod jobs;
+mod lookup;
 mod me;
 mod multipart;
+mod nif;
 mod partners;
 mod preview;
 mod query;
@@ -34,8 +36,10 @@ pub(crate) use usage::Requests;
 pub(crate) use view::Views;
 
 use std::{
+    fmt::Write as _,
+    net::IpAddr,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Instant,
@@ -46,22 +50,25 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 use verifactu_core::{
-    engine::Engine,
+    api::Scope,
+    engine::{Engine, Presentation, Presenters as _},
     ledger::{Accounts, AuditEntry, LedgerError},
     queue::Queue,
-    types::{ChainId, Clock, Environment, Ids, Month, RequestId, TenantId},
+    types::{ChainId, Clock, Environment, Ids, Month, Nif, RequestId, TenantId},
 };
 
 use crate::{
-    accounts::Keys,
-    config::{Limits, Plans, Role},
+    accounts::{Keys, Standing, Strangers, Throttle},
+    config::{Limits, Plans, RateClass, Role},
     presenters::AccountPresenters,
     webhook::Sender,
 };
 
+use auth::Account;
 use call::Call;
 use reply::Reply;
 use routes::{Endpoint, Found};
+use tenants::OPERATOR;
 
 /// What the endpoints work with.
 pub(crate) struct Service {
@@ -79,6 +86,8 @@ pub(crate) struct Service {
     pub(crate) limits: Limits,
     pub(crate) plans: Plans,
     pub(crate) requests: Requests,
+    pub(crate) throttle: Throttle,
+    pub(crate) strangers: Strangers,
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
     pub(crate) demoted_rules: Vec<String>,
@@ -91,6 +100,8 @@ pub(crate) struct Service {
 /// What is known of a request once its headers and body are read.
 pub(crate) struct Arrived {
     pub(crate) request: RequestId,
+    /// The other end of the connection.
+    pub(crate) peer: IpAddr,
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) query: String,
@@ -98,8 +109,13 @@ pub(crate) struct Arrived {
     pub(crate) body: Bytes,
 }
 
+/// Who calls the operator's routes without the operator's key, in the audit log.
+const NOBODY: &str = "nobody";
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const ENVIRONMENT: HeaderName = HeaderName::from_static("x-verifactu-environment");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 /// The date from which paths without their version are deprecated (RFC 9745): 1 January 2026.
 const DEPRECATED_SINCE: &str = "@1767225600";
@@ -127,12 +143,21 @@ impl Service {
         let successor = found.as_ref().ok().and_then(|found| found.successor.clone());
         let span = tracing::info_span!("request", id = %request);
         let service = self.clone();
-        let work = async move { service.route(arrived, found).await }.instrument(span);
+        let told = Arc::new(OnceLock::new());
+        let standing = told.clone();
+        let work = async move { service.route(arrived, found, &standing).await }.instrument(span);
         let result = match tokio::spawn(work).await {
             Ok(result) => result,
             Err(error) => Err(Fault::Internal(error.into())),
         };
         let mut reply = result.unwrap_or_else(|fault| fault.into_reply(request, &headers));
+        if let Some(standing) = told.get() {
+            for (name, text) in [(RATE_LIMIT, standing.limit()), (RATE_LIMIT_POLICY, standing.policy())] {
+                if let Ok(value) = HeaderValue::from_str(&text) {
+                    reply = reply.with(name, value);
+                }
+            }
+        }
         if let Some(path) = successor {
             reply = reply.with(DEPRECATION, HeaderValue::from_static(DEPRECATED_SINCE));
             let link = format!("<{path}>; rel=\"successor-version\"");
@@ -164,37 +189,69 @@ impl Service {
         self.stopping.load(Ordering::Acquire)
     }
 
+    /// Who calls, how often, and whether it may; then the endpoint. How the caller stands to its rate is
+    /// told with whatever becomes of the request.
     async fn route(
         self: Arc<Self>,
         arrived: Arrived,
         found: Result<Found, Vec<Method>>,
+        standing: &OnceLock<Standing>,
     ) -> Result<Reply, Fault> {
         let Found { route, variables, .. } = match found {
             Ok(found) => found,
             Err(methods) if methods.is_empty() => return Err(Fault::NotFound("route")),
             Err(methods) => return Err(Fault::Method(methods)),
         };
-        let Arrived { request, path, query, headers, body, .. } = arrived;
-        let call = Call { request, headers, variables, path, query, body };
+        let Arrived { request, peer, path, query, headers, body, .. } = arrived;
+        let origin = self.strangers.origin(peer, &headers);
+        let call = Call { request, origin, headers, variables, path, query, body };
         match route.endpoint {
             Endpoint::Anyone(handler) => handler(self, call).await,
             _ if self.role == Role::Worker => Err(Fault::NotFound("route")),
             Endpoint::Operator(handler) => {
-                self.operator(&call.headers)?;
-                handler(self, call).await
+                let name = format!("{} {}", route.method, route.path);
+                if let Err(fault) = self.operator(&call.headers, origin) {
+                    self.note_stranger(&name, &fault, &call).await;
+                    return Err(fault);
+                }
+                if let Some(guesses) = self.strangers.standing(origin, self.clock.now()) {
+                    let _ = standing.set(guesses);
+                }
+                let result = handler(self.clone(), call).await;
+                if let Err(fault) = &result {
+                    self.audit(OPERATOR, "refused", format!("{name} {}", fault.code()), request).await?;
+                }
+                result
             }
-            Endpoint::Key(scope, handler) => {
-                let account = self.account(&call.headers, scope).await?;
-                self.requests.count(&account.tenant.id, Month::in_madrid(self.clock.now()));
+            Endpoint::Key(scope, class, handler) => {
+                let account = self.admit(&call, scope, class, standing).await?;
                 handler(self, call, account).await
             }
-            Endpoint::Child(scope, handler) => {
-                let partner = self.account(&call.headers, Some(scope)).await?;
-                self.requests.count(&partner.tenant.id, Month::in_madrid(self.clock.now()));
+            Endpoint::Child(scope, class, handler) => {
+                let partner = self.admit(&call, Some(scope), class, standing).await?;
                 let child = self.child(partner, call.variable()).await?;
                 handler(self, call, child).await
             }
         }
+    }
+
+    /// Lets an account in: its key, then its rate, then what the key may do.
+    async fn admit(
+        &self,
+        call: &Call,
+        scope: Option<Scope>,
+        class: RateClass,
+        standing: &OnceLock<Standing>,
+    ) -> Result<Account, Fault> {
+        let account = self.account(&call.headers, call.origin).await?;
+        let now = self.clock.now();
+        if let Some(counted) = self.throttle.charge(&account.tenant.id, class, now).await {
+            let _ = standing.set(counted);
+            counted.refused().map_or(Ok(()), |wait| Err(Fault::RateLimited(wait)))?;
+        }
+        account.may(scope)?;
+        self.requests.count(&account.tenant.id, Month::in_madrid(now));
+        Ok(account)
     }
 
     /// The headers that every answer has.
@@ -212,6 +269,19 @@ impl Service {
             response.extensions_mut().insert(rest);
         }
         response
+    }
+
+    /// Writes down that somebody without the operator's key was refused. Many of them are told in one
+    /// line, and the refusal stands also if it cannot be written.
+    async fn note_stranger(&self, route: &str, fault: &Fault, call: &Call) {
+        let Some(unnoted) = self.strangers.noted(self.clock.now()) else { return };
+        let mut subject = format!("{route} {} from {}", fault.code(), call.origin);
+        if unnoted > 0 {
+            let _ = write!(subject, "; {unnoted} more since the line before");
+        }
+        if let Err(error) = self.audit(NOBODY, "refused", subject, call.request).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a refusal was not written down");
+        }
     }
 
     /// Writes down what was done to what.
@@ -239,6 +309,18 @@ impl Service {
             self.wake(chain).await;
         }
         Ok(())
+    }
+
+    /// Who presents what is asked of the authority for an account (specification, Digital certificate).
+    async fn presentation(&self, tenant: &TenantId, issuer: &Nif) -> Result<Arc<Presentation>, Fault> {
+        let found = self.presenters.presentation(tenant, issuer).await;
+        match found.map_err(|error| Fault::Internal(error.into()))? {
+            Some(presentation) => Ok(presentation),
+            None => Err(match self.accounts.certificate(tenant).await? {
+                None => Fault::CertificateRequired,
+                Some(_) => Fault::CertificateExpired,
+            }),
+        }
     }
 
     /// Has a chain looked at now.

@@ -25,12 +25,14 @@ const MAX_OFFSET: u32 = 10_000;
 /// Parameters that are read one by one; what is wrong with them is collected.
 pub(super) struct Parameters {
     left: Vec<(String, String)>,
+    /// The names of those that were given.
+    given: Vec<String>,
     details: Vec<Detail>,
 }
 
 impl Parameters {
     pub(super) fn of(call: &Call) -> Self {
-        let mut parameters = Self { left: Vec::new(), details: Vec::new() };
+        let mut parameters = Self { left: Vec::new(), given: Vec::new(), details: Vec::new() };
         for pair in call.query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             match (decoded(key), decoded(value)) {
@@ -41,7 +43,30 @@ impl Parameters {
                 _ => parameters.problem(key, "is not well encoded"),
             }
         }
+        let given = parameters.left.iter().filter(|(_, value)| !value.is_empty());
+        parameters.given = given.map(|(key, _)| key.clone()).collect();
         parameters
+    }
+
+    /// Whether a parameter is given.
+    pub(super) fn given(&self, key: &str) -> bool {
+        self.given.iter().any(|given| given == key)
+    }
+
+    /// Notes that a parameter is missing, if it is.
+    pub(super) fn require(&mut self, key: &str) {
+        if !self.given(key) {
+            self.problem(key, "is required");
+        }
+    }
+
+    /// Notes that one of two parameters is missing, if only the other is given.
+    pub(super) fn both(&mut self, one: &str, other: &str) {
+        for (given, missing) in [(one, other), (other, one)] {
+            if self.given(given) && !self.given(missing) {
+                self.problem(missing, &format!("is required with {given}"));
+            }
+        }
     }
 
     /// A parameter, if it is given; an empty one counts as absent.

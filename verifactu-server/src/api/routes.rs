@@ -1,5 +1,5 @@
-//! The route table: one line per endpoint, with its method, its path, who may call it, and what
-//! answers.
+//! The route table: one line per endpoint, with its method, its path, who may call it and how often, and
+//! what answers.
 //!
 //! Every path stands below `/v1`; without the prefix it answers as well, and says that it is
 //! deprecated. Paths of the system itself have no version.
@@ -9,28 +9,31 @@ use std::{future::Future, pin::Pin, sync::Arc};
 use http::Method;
 use verifactu_core::api::Scope;
 
-use crate::config::Limits;
+use crate::config::{Limits, RateClass};
 
 use super::{
     Service, api_keys, auth::Account, batches, call::Call, certificates, chains, error::Fault, invoices,
-    jobs, me, partners, preview, records, reply::Reply, support, system, tenants, usage, webhooks,
+    jobs, lookup, me, nif, partners, preview, records, reply::Reply, support, system, tenants, usage,
+    webhooks,
 };
 
 macro_rules! routes {
-    ($($method:ident $path:literal $who:ident($($scope:ident)?) $handler:path $(, $limit:ident)?;)+) => {
+    ($($method:ident $path:literal $who:ident($($scope:ident)? $(; $class:ident)?) $handler:path $(, $limit:ident)?;)+) => {
         const ROUTES: &[Route] = &[$(Route {
             method: Method::$method,
             path: $path,
-            endpoint: routes!(@ $who($($scope)?) $handler),
+            endpoint: routes!(@ $who($($scope)? $(; $class)?) $handler),
             limit: routes!(@ limit $($limit)?),
         }),+];
     };
-    (@ key() $handler:path) => { Endpoint::Key(None, |s, c, a| Box::pin($handler(s, c, a))) };
-    (@ key($scope:ident) $handler:path) => {
-        Endpoint::Key(Some(Scope::$scope), |s, c, a| Box::pin($handler(s, c, a)))
+    (@ key(; $class:ident) $handler:path) => {
+        Endpoint::Key(None, RateClass::$class, |s, c, a| Box::pin($handler(s, c, a)))
     };
-    (@ child($scope:ident) $handler:path) => {
-        Endpoint::Child(Scope::$scope, |s, c, a| Box::pin($handler(s, c, a)))
+    (@ key($scope:ident; $class:ident) $handler:path) => {
+        Endpoint::Key(Some(Scope::$scope), RateClass::$class, |s, c, a| Box::pin($handler(s, c, a)))
+    };
+    (@ child($scope:ident; $class:ident) $handler:path) => {
+        Endpoint::Child(Scope::$scope, RateClass::$class, |s, c, a| Box::pin($handler(s, c, a)))
     };
     (@ operator() $handler:path) => { Endpoint::Operator(|s, c| Box::pin($handler(s, c))) };
     (@ anyone() $handler:path) => { Endpoint::Anyone(|s, c| Box::pin($handler(s, c))) };
@@ -39,66 +42,68 @@ macro_rules! routes {
 }
 
 routes! {
-    POST   "/send-invoice"          key(InvoicesWrite)     invoices::send;
-    POST   "/cancel-invoice"        key(InvoicesWrite)     invoices::cancel;
-    POST   "/invoices/preview"      key(InvoicesWrite)     preview::preview;
-    POST   "/batches"               key(InvoicesWrite)     batches::create, batch;
-    GET    "/batches/:id"           key(InvoicesRead)      batches::show;
-    GET    "/jobs"                  key(InvoicesRead)      jobs::list;
-    GET    "/jobs/:id"              key(InvoicesRead)      jobs::show;
-    GET    "/jobs/:id/attempts"     key(InvoicesRead)      jobs::attempts;
-    GET    "/jobs/:id/xml"          key(InvoicesRead)      jobs::xml;
-    GET    "/jobs/:id/qr"           key(InvoicesRead)      jobs::qr;
+    POST   "/send-invoice"                        key(InvoicesWrite; Writes)          invoices::send;
+    POST   "/cancel-invoice"                      key(InvoicesWrite; Writes)          invoices::cancel;
+    POST   "/invoices/preview"                    key(InvoicesWrite; Writes)          preview::preview;
+    GET    "/invoices/lookup"                     key(InvoicesRead; Authority)        lookup::lookup;
+    POST   "/verify-nif"                          key(NifRead; Authority)             nif::verify;
+    POST   "/batches"                             key(InvoicesWrite; Batches)         batches::create, batch;
+    GET    "/batches/:id"                         key(InvoicesRead; JobReads)         batches::show;
+    GET    "/jobs"                                key(InvoicesRead; JobReads)         jobs::list;
+    GET    "/jobs/:id"                            key(InvoicesRead; JobReads)         jobs::show;
+    GET    "/jobs/:id/attempts"                   key(InvoicesRead; JobReads)         jobs::attempts;
+    GET    "/jobs/:id/xml"                        key(InvoicesRead; JobReads)         jobs::xml;
+    GET    "/jobs/:id/qr"                         key(InvoicesRead; JobReads)         jobs::qr;
 
-    GET    "/me"                    key()                  me::show;
-    GET    "/me/chains"             key(InvoicesRead)      chains::list;
-    GET    "/me/chains/:id/verify"  key(InvoicesRead)      chains::verify;
-    GET    "/me/plan"               key(InvoicesRead)      usage::plan;
-    GET    "/me/usage"              key(InvoicesRead)      usage::usage;
-    GET    "/me/ledger"             key(InvoicesRead)      usage::ledger;
-    GET    "/me/invoice-records"    key(InvoicesRead)      records::list;
-    GET    "/me/invoice-records/export"  key(InvoicesRead)  records::export;
-    GET    "/me/invoice-records/:id"     key(InvoicesRead)  records::show;
-    GET    "/me/invoice-records/:id/xml" key(InvoicesRead)  records::xml;
-    GET    "/me/invoice-records/:id/qr"  key(InvoicesRead)  records::qr;
-    GET    "/me/certificate"        key(CertificatesRead)  certificates::show;
-    POST   "/me/certificate"        key(CertificatesWrite) certificates::upload, certificate;
-    DELETE "/me/certificate"        key(CertificatesWrite) certificates::delete;
+    GET    "/me"                                  key(; Reads)                        me::show;
+    GET    "/me/chains"                           key(InvoicesRead; Reads)            chains::list;
+    GET    "/me/chains/:id/verify"                key(InvoicesRead; Reads)            chains::verify;
+    GET    "/me/plan"                             key(InvoicesRead; Reads)            usage::plan;
+    GET    "/me/usage"                            key(InvoicesRead; Reads)            usage::usage;
+    GET    "/me/ledger"                           key(InvoicesRead; Reads)            usage::ledger;
+    GET    "/me/invoice-records"                  key(InvoicesRead; Reads)            records::list;
+    GET    "/me/invoice-records/export"           key(InvoicesRead; Reads)            records::export;
+    GET    "/me/invoice-records/:id"              key(InvoicesRead; Reads)            records::show;
+    GET    "/me/invoice-records/:id/xml"          key(InvoicesRead; Reads)            records::xml;
+    GET    "/me/invoice-records/:id/qr"           key(InvoicesRead; Reads)            records::qr;
+    GET    "/me/certificate"                      key(CertificatesRead; Reads)        certificates::show;
+    POST   "/me/certificate"                      key(CertificatesWrite; Certificates) certificates::upload, certificate;
+    DELETE "/me/certificate"                      key(CertificatesWrite; Certificates) certificates::delete;
 
-    GET    "/partner/tenants"       key(PartnerRead)       partners::list;
-    POST   "/partner/tenants"       key(PartnerWrite)      partners::create;
-    GET    "/partner/tenants/:id"   child(PartnerRead)     partners::show;
-    PATCH  "/partner/tenants/:id"   child(PartnerWrite)    partners::change;
-    GET    "/partner/tenants/:id/jobs"             child(PartnerRead)  jobs::list;
-    GET    "/partner/tenants/:id/chains"           child(PartnerRead)  chains::list;
-    GET    "/partner/tenants/:id/usage"            child(PartnerRead)  usage::usage;
-    GET    "/partner/tenants/:id/invoice-records"  child(PartnerRead)  records::list;
-    GET    "/partner/tenants/:id/api-keys"         child(PartnerRead)  api_keys::list_of_child;
-    POST   "/partner/tenants/:id/api-keys"         child(PartnerWrite) api_keys::create_for_child;
-    POST   "/partner/tenants/:id/api-keys/:keyId/revoke" child(PartnerWrite) api_keys::revoke_of_child;
-    GET    "/partner/tenants/:id/certificate"      child(PartnerRead)  certificates::show;
-    POST   "/partner/tenants/:id/certificate"      child(PartnerWrite) certificates::upload, certificate;
-    DELETE "/partner/tenants/:id/certificate"      child(PartnerWrite) certificates::delete;
+    GET    "/partner/tenants"                     key(PartnerRead; Reads)             partners::list;
+    POST   "/partner/tenants"                     key(PartnerWrite; Writes)           partners::create;
+    GET    "/partner/tenants/:id"                 child(PartnerRead; Reads)           partners::show;
+    PATCH  "/partner/tenants/:id"                 child(PartnerWrite; Writes)         partners::change;
+    GET    "/partner/tenants/:id/jobs"            child(PartnerRead; JobReads)        jobs::list;
+    GET    "/partner/tenants/:id/chains"          child(PartnerRead; Reads)           chains::list;
+    GET    "/partner/tenants/:id/usage"           child(PartnerRead; Reads)           usage::usage;
+    GET    "/partner/tenants/:id/invoice-records" child(PartnerRead; Reads)           records::list;
+    GET    "/partner/tenants/:id/api-keys"        child(PartnerRead; Reads)           api_keys::list_of_child;
+    POST   "/partner/tenants/:id/api-keys"        child(PartnerWrite; Writes)         api_keys::create_for_child;
+    POST   "/partner/tenants/:id/api-keys/:keyId/revoke" child(PartnerWrite; Writes)  api_keys::revoke_of_child;
+    GET    "/partner/tenants/:id/certificate"     child(PartnerRead; Reads)           certificates::show;
+    POST   "/partner/tenants/:id/certificate"     child(PartnerWrite; Certificates)   certificates::upload, certificate;
+    DELETE "/partner/tenants/:id/certificate"     child(PartnerWrite; Certificates)   certificates::delete;
 
-    POST   "/admin/tenants"         operator()             tenants::create;
-    POST   "/admin/api-keys"        operator()             api_keys::create;
-    GET    "/admin/tenants"         operator()             tenants::list;
-    GET    "/admin/tenants/:id"     operator()             tenants::show;
-    PATCH  "/admin/tenants/:id"     operator()             tenants::change;
-    GET    "/admin/api-keys"        operator()             api_keys::list;
-    POST   "/admin/api-keys/:id/revoke"            operator() api_keys::revoke;
-    GET    "/admin/jobs"            operator()             support::jobs;
-    GET    "/admin/jobs/:id/messages"              operator() support::messages;
-    POST   "/admin/jobs/:id/retry"  operator()             support::retry;
-    GET    "/admin/certificates/expiring"          operator() support::expiring;
-    GET    "/admin/events"          operator()             support::events;
-    GET    "/admin/tenants/:id/webhook"            operator() webhooks::show;
-    PATCH  "/admin/tenants/:id/webhook"            operator() webhooks::configure;
-    POST   "/admin/tenants/:id/webhook/ping"       operator() webhooks::ping;
-    GET    "/admin/tenants/:id/webhook/deliveries" operator() webhooks::deliveries;
+    POST   "/admin/tenants"                       operator()                          tenants::create;
+    POST   "/admin/api-keys"                      operator()                          api_keys::create;
+    GET    "/admin/tenants"                       operator()                          tenants::list;
+    GET    "/admin/tenants/:id"                   operator()                          tenants::show;
+    PATCH  "/admin/tenants/:id"                   operator()                          tenants::change;
+    GET    "/admin/api-keys"                      operator()                          api_keys::list;
+    POST   "/admin/api-keys/:id/revoke"           operator()                          api_keys::revoke;
+    GET    "/admin/jobs"                          operator()                          support::jobs;
+    GET    "/admin/jobs/:id/messages"             operator()                          support::messages;
+    POST   "/admin/jobs/:id/retry"                operator()                          support::retry;
+    GET    "/admin/certificates/expiring"         operator()                          support::expiring;
+    GET    "/admin/events"                        operator()                          support::events;
+    GET    "/admin/tenants/:id/webhook"           operator()                          webhooks::show;
+    PATCH  "/admin/tenants/:id/webhook"           operator()                          webhooks::configure;
+    POST   "/admin/tenants/:id/webhook/ping"      operator()                          webhooks::ping;
+    GET    "/admin/tenants/:id/webhook/deliveries" operator()                         webhooks::deliveries;
 
-    GET    "/health"                anyone()               system::health;
-    GET    "/ready"                 anyone()               system::ready;
+    GET    "/health"                              anyone()                            system::health;
+    GET    "/ready"                               anyone()                            system::ready;
 }
 
 /// An endpoint.
@@ -112,10 +117,10 @@ pub(super) struct Route {
 
 /// What answers, by who may call it.
 pub(super) enum Endpoint {
-    /// Who has a key; with this scope, if there is one.
-    Key(Option<Scope>, fn(Arc<Service>, Call, Account) -> Answer),
-    /// The partner of the account that the path names first; with this scope.
-    Child(Scope, fn(Arc<Service>, Call, Account) -> Answer),
+    /// Who has a key; with this scope, if there is one, and as often as the class allows.
+    Key(Option<Scope>, RateClass, fn(Arc<Service>, Call, Account) -> Answer),
+    /// The partner of the account that the path names first; in the same way.
+    Child(Scope, RateClass, fn(Arc<Service>, Call, Account) -> Answer),
     /// The operator.
     Operator(fn(Arc<Service>, Call) -> Answer),
     /// Everybody. These paths have no version.

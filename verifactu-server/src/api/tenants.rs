@@ -26,7 +26,7 @@ pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, F
     let id = members.text("id", TenantId::parse);
     let name = members.optional("name", Text::parse);
     let issuer_name = members.optional("issuerName", Text::parse);
-    let plan = members.optional("planId", Text::<64>::parse);
+    let plan = members.optional("planId", |text| service.plans.known(text));
     let parent = members.optional("parentTenantId", TenantId::parse);
     let allowed_nif = members.optional("allowedNif", Nif::parse);
     let own_system = members.flag("clientSifEnabled");
@@ -43,7 +43,7 @@ pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, F
         issuer_name,
         allowed_nif,
         parent,
-        plan: plan.map(|plan| plan.to_string()),
+        plan,
         own_system,
         representative: None,
         status: TenantStatus::Active,
@@ -108,8 +108,7 @@ pub(super) async fn change(service: Arc<Service>, call: Call) -> Result<Reply, F
     }
     set(&mut tenant.name, members.nullable("name", Text::parse));
     set(&mut tenant.issuer_name, members.nullable("issuerName", Text::parse));
-    let plan = members.nullable("planId", Text::<64>::parse);
-    set(&mut tenant.plan, plan.map(|plan| plan.map(|plan| plan.to_string())));
+    set(&mut tenant.plan, members.nullable("planId", |text| service.plans.known(text)));
     set(&mut tenant.allowed_nif, members.nullable("allowedNif", Nif::parse));
     tenant.status = members.optional("status", status).unwrap_or(tenant.status);
     tenant.own_system = members.switch("clientSifEnabled").unwrap_or(tenant.own_system);

@@ -46,8 +46,6 @@ impl Views {
     pub(super) fn job(&self, submission: &Submission) -> Job {
         let Submission { job, record } = submission;
         let progress = &job.progress;
-        // Without a reference of the caller's own, the record's identifier is sent in its place.
-        let reference = record.external_reference.as_ref().map(ToString::to_string);
         Job {
             job_id: job.id,
             kind: kind(job.kind),
@@ -55,7 +53,7 @@ impl Views {
             nif: record.invoice.issuer,
             num_serie: record.invoice.number.clone(),
             fecha: record.invoice.date,
-            ref_externa: reference.filter(|reference| *reference != record.id.to_string()),
+            ref_externa: reference(record),
             record_id: record.id,
             attempts: progress.attempts,
             max_attempts: self.max_attempts,
@@ -138,6 +136,12 @@ impl Views {
             requires_subsanacion: progress.standing == Standing::AcceptedWithErrors,
         })
     }
+}
+
+/// The caller's own reference; without one the record's identifier is sent in its place.
+pub(super) fn reference(record: &RecordRow) -> Option<String> {
+    let sent = record.external_reference.as_ref().map(ToString::to_string);
+    sent.filter(|sent| *sent != record.id.to_string())
 }
 
 /// What may be shown of a certificate.

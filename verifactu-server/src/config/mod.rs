@@ -7,6 +7,7 @@
 mod error;
 mod flags;
 mod plans;
+mod rates;
 mod sources;
 mod table;
 mod value;
@@ -14,6 +15,7 @@ mod value;
 pub use error::ConfigError;
 pub use flags::Flags;
 pub use plans::Plans;
+pub use rates::{RateClass, Rates};
 
 use std::{
     ffi::OsString,
@@ -22,6 +24,7 @@ use std::{
     time::Duration,
 };
 
+use ipnet::IpNet;
 use verifactu_core::{
     authority::https,
     engine,
@@ -52,6 +55,10 @@ pub struct Config {
     pub role: Role,
     /// How many invoices accounts may have.
     pub plans: Plans,
+    /// How often accounts may call.
+    pub rates: Rates,
+    /// Whose word counts on where a request comes from.
+    pub trusted_proxies: Vec<IpNet>,
     /// How the tax authority is reached.
     pub authority: AuthorityConfig,
     /// How the engine behaves, with the system that records name.
@@ -157,6 +164,9 @@ pub struct AuthorityConfig {
     pub ca: Option<PathBuf>,
     /// Limits of an exchange.
     pub limits: https::Limits,
+    /// Where NIFs are checked: if absent, at the address of the authority, or where it is a published one,
+    /// at that of production, since the service is published for production alone.
+    pub nif_check_url: Option<String>,
     /// Where the QR check page of a sandbox is; at its address if absent.
     pub qr_url: Option<String>,
 }
@@ -232,6 +242,8 @@ impl Config {
             queue: QueueConfig::Memory,
             role: Role::All,
             plans: Plans::default(),
+            rates: Rates::default(),
+            trusted_proxies: Vec::new(),
             authority: AuthorityConfig::default(),
             engine: engine::Settings::new(system),
             workers: 4,
@@ -379,6 +391,7 @@ impl Config {
         }
         authority.ca = reader.read("authority-ca", "a file", path)?;
         authority.qr_url = reader.read("qr-url", expected, address)?;
+        authority.nif_check_url = reader.read("nif-check-url", expected, address)?;
         reader.time(&mut authority.limits.connect, "authority-connect")?;
         reader.time(&mut authority.limits.exchange, "authority-exchange")?;
         reader.size(&mut authority.limits.answer, "authority-answer")
@@ -404,6 +417,9 @@ impl Config {
     }
 
     fn read_limits(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        self.rates.read(reader)?;
+        let expected = "addresses or networks with commas between, such as 10.0.0.0/8,fd00::/8";
+        reader.set(&mut self.trusted_proxies, "trusted-proxies", expected, value::networks)?;
         reader.boolean(&mut self.plans.billing, "billing")?;
         let expected = "names with numbers, such as free=50,pro=5000";
         reader.set(&mut self.plans.limits, "plans", expected, Plans::limits)?;

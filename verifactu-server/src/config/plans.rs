@@ -35,6 +35,15 @@ impl Plans {
         self.limits.get(self.name(own)).copied().filter(|_| self.billing)
     }
 
+    /// The name of a plan that accounts can have.
+    pub(crate) fn known(&self, name: &str) -> Result<String, String> {
+        if self.limits.contains_key(name) {
+            return Ok(name.to_owned());
+        }
+        let names: Vec<_> = self.limits.keys().map(String::as_str).collect();
+        Err(format!("must be one of {}", names.join(", ")))
+    }
+
     /// Reads `free=50,pro=5000`.
     pub(super) fn limits(text: &str) -> Option<BTreeMap<String, u64>> {
         text.split(',')

@@ -75,6 +75,7 @@ settings! {
 
     "authority-url", "URL", Plain, "Address of the authority, https://host:port; required in the sandbox";
     "authority-ca", "FILE", Plain, "The only root certificates to trust at the authority (PEM)";
+    "nif-check-url", "URL", Plain, "Address of the check of NIFs, if it is another one";
     "authority-connect", "TIME", Plain, "Limit of connecting to the authority [10s]";
     "authority-exchange", "TIME", Plain, "Limit of a whole exchange with the authority [60s]";
     "authority-answer", "SIZE", Plain, "Largest answer of the authority [16 MiB]";
@@ -108,6 +109,16 @@ settings! {
     "webhook-loopback", "BOOLEAN", Plain, "Let webhooks go to this computer, also over HTTP; for development [false]";
     "billing", "BOOLEAN", Plain, "Whether the limits of plans hold [false]";
     "plans", "PLANS", Plain, "New invoices of a month by plan [free=50,pro=5000,enterprise=50000]";
+
+    "rates", "BOOLEAN", Plain, "Whether the rates hold [true]";
+    "rate-writes", "RATE", Plain, "Invoices and cancellations of an account, per minute/at once [600/100]";
+    "rate-batches", "RATE", Plain, "Batches of an account, per minute [60]";
+    "rate-job-reads", "RATE", Plain, "Questions of an account about jobs, per minute [1200]";
+    "rate-reads", "RATE", Plain, "Other reads of an account, per minute [300]";
+    "rate-authority", "RATE", Plain, "Requests of an account that ask the authority at once, per minute [60]";
+    "rate-certificates", "RATE", Plain, "Changes of an account's certificate, per minute [10]";
+    "rate-wrong-keys", "RATE", Plain, "Wrong keys from an address, per minute [20]";
+    "trusted-proxies", "NETWORKS", Plain, "Proxies that are believed where a request comes from, comma between [none]";
 
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";
     "limit-batch", "SIZE", Plain, "Largest body of a batch [8 MiB]";

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use ipnet::IpNet;
 use verifactu_core::types::{Secret, SecretBytes};
 
 use super::{
@@ -96,6 +97,14 @@ fn boolean(text: &str) -> Option<bool> {
         "false" | "0" | "no" | "off" => Some(false),
         _ => None,
     }
+}
+
+/// Addresses, or networks such as `10.0.0.0/8`, with commas between.
+pub(super) fn networks(text: &str) -> Option<Vec<IpNet>> {
+    text.split(',')
+        .map(str::trim)
+        .map(|text| text.parse().ok().or_else(|| text.parse::<std::net::IpAddr>().ok().map(IpNet::from)))
+        .collect()
 }
 
 /// `1:base64,2:base64`; a single key may go without its number, which then is 1.

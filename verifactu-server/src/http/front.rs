@@ -4,7 +4,7 @@
 //! route table. A tree of filters, one per route, would compile in minutes and answer failures in
 //! warp's own way, which has no room for a request's identifier.
 
-use std::{convert::Infallible, io, sync::Arc};
+use std::{convert::Infallible, io, net::IpAddr, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
@@ -26,6 +26,7 @@ const DRAIN: usize = 4 * 1024 * 1024;
 #[derive(Clone)]
 struct Extra {
     request: RequestId,
+    peer: IpAddr,
     query: String,
 }
 
@@ -33,6 +34,7 @@ struct Extra {
 pub(super) async fn answer(
     service: Arc<Service>,
     request: Request<Incoming>,
+    peer: IpAddr,
     stopped: bool,
 ) -> Result<Response<Outgoing>, Infallible> {
     let id = RequestId(service.ids.next());
@@ -41,7 +43,8 @@ pub(super) async fn answer(
     let response = match body {
         Err(fault) => service.refuse(id, &parts.headers, fault),
         Ok(body) => {
-            let extra = Extra { request: id, query: parts.uri.query().unwrap_or_default().to_owned() };
+            let query = parts.uri.query().unwrap_or_default().to_owned();
+            let extra = Extra { request: id, peer, query };
             let mut request = Request::from_parts(parts, Full::new(body));
             request.extensions_mut().insert(extra);
             return Ok(through_warp(service, request).await);
@@ -81,9 +84,9 @@ fn filter(
         .then(move |method: Method, path: FullPath, headers: HeaderMap, extra: Extra, body: Bytes| {
             let service = service.clone();
             async move {
-                let Extra { request, query } = extra;
+                let Extra { request, peer, query } = extra;
                 let path = path.as_str().to_owned();
-                let arrived = Arrived { request, method, path, query, headers, body };
+                let arrived = Arrived { request, peer, method, path, query, headers, body };
                 service.answer(arrived).await.map(Into::into)
             }
         })

@@ -9,7 +9,12 @@ mod tls;
 
 pub use tls::TlsError;
 
-use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -80,10 +85,10 @@ impl Listener {
                 () = told(&mut stop) => break,
                 Some(_) = connections.join_next() => {}
                 accepted = socket.accept(), if !full => match accepted {
-                    Ok((stream, _)) => {
+                    Ok((stream, peer)) => {
                         // Small answers should not wait for the peer's acknowledgements.
                         let _ = stream.set_nodelay(true);
-                        connections.spawn(connection(stream, tls.clone(), service.clone(), stop.clone()));
+                        connections.spawn(connection(stream, peer.ip(), tls.clone(), service.clone(), stop.clone()));
                     }
                     Err(error) => {
                         tracing::warn!(error = &error as &dyn std::error::Error, "cannot accept");
@@ -103,13 +108,14 @@ impl Listener {
 
 async fn connection(
     stream: TcpStream,
+    peer: IpAddr,
     tls: Option<TlsAcceptor>,
     service: Arc<Service>,
     stop: watch::Receiver<bool>,
 ) {
-    let Some(tls) = tls else { return converse(stream, service, stop).await };
+    let Some(tls) = tls else { return converse(stream, peer, service, stop).await };
     match tokio::time::timeout(service.limits.handshake, tls.accept(stream)).await {
-        Ok(Ok(stream)) => converse(stream, service, stop).await,
+        Ok(Ok(stream)) => converse(stream, peer, service, stop).await,
         Ok(Err(error)) => {
             tracing::debug!(error = &error as &dyn std::error::Error, "TLS handshake failed");
         }
@@ -120,6 +126,7 @@ async fn connection(
 /// One connection's requests, until it ends or the service does.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin,
+    peer: IpAddr,
     service: Arc<Service>,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -131,7 +138,7 @@ async fn converse(
         .max_headers(MAX_HEADERS);
     let stream = Worded::new(TokioIo::new(stream), service.clone());
     let stopped = stop.clone();
-    let answer = service_fn(move |request| front::answer(service.clone(), request, *stopped.borrow()));
+    let answer = service_fn(move |request| front::answer(service.clone(), request, peer, *stopped.borrow()));
     let mut connection = pin!(builder.serve_connection(stream, answer));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

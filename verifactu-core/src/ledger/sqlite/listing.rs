@@ -132,7 +132,7 @@ fn mark(store: &Connection, tenant: &TenantId, job: JobId) -> Result<Option<(i64
 
 impl<'a> Query<'a> {
     fn of(tenant: &'a TenantId, filter: &'a Filter) -> Self {
-        let Filter { kind, state, standing, issuer, number, series, from, until } = filter;
+        let Filter { kind, state, standing, issuer, number, series, issued, from, until } = filter;
         let mut query = Self { source: source(filter), conditions: String::new(), parameters: Vec::new() };
         query.narrow("j.tenant = ?", [Box::new(Col(tenant))]);
         if number.is_some() || series.is_some() {
@@ -144,6 +144,11 @@ impl<'a> Query<'a> {
         if let Some(series) = series {
             let end = format!("{}\u{10ffff}", series.as_str());
             query.narrow("r.number >= ? AND r.number < ?", [Box::new(Col(series)), Box::new(end)]);
+        }
+        if let Some(days) = issued {
+            let record = "(SELECT date FROM record WHERE seq = j.seq)";
+            let (first, last) = (Box::new(Col(days.start())), Box::new(Col(days.end())));
+            query.narrow(&format!("{record} BETWEEN ? AND ?"), [first, last]);
         }
         // An index of the unusual is only used where the query says that it asks for it.
         if let Some(state) = state {

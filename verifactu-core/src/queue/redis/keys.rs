@@ -35,6 +35,16 @@ impl Keys {
         format!("{}:wake", self.tag)
     }
 
+    /// A number, gone by itself: when a bucket is full again.
+    pub(super) fn bucket(&self, name: &str) -> String {
+        format!("{}:rate:{name}", self.tag)
+    }
+
+    /// A text, gone by itself: who has a request under way, and until when.
+    pub(super) fn mark(&self, name: &str) -> String {
+        format!("{}:mark:{name}", self.tag)
+    }
+
     /// Written to find out whether the server takes anything at all.
     pub(super) fn probe(&self) -> String {
         format!("{}:probe", self.tag)

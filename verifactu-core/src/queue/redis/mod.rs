@@ -1,4 +1,4 @@
-//! The queue of several processes, in Redis (6.2 or newer, or Valkey).
+//! The queue of several processes, in Redis (6.2 or newer, or Valkey), and their gate beside it.
 //!
 //! One sorted set has the chains by the time they are due; a chain that is taken stands there at the
 //! end of its lease, so that a worker that dies gives it back by dying. Every step is one script, and
@@ -31,7 +31,7 @@ use uuid::Uuid;
 
 use crate::types::ChainId;
 
-use super::{Queue, QueueError, Taken};
+use super::{Charge, Gate, Queue, QueueError, Rate, Taken};
 use keys::Keys;
 use link::{Call, Link, Signals};
 
@@ -68,6 +68,9 @@ struct Scripts {
     renew: Script,
     finish: Script,
     first: Script,
+    charge: Script,
+    enter: Script,
+    leave: Script,
 }
 
 impl RedisQueue {
@@ -110,6 +113,9 @@ impl RedisQueue {
                 renew: Script::new(include_str!("scripts/renew.lua")),
                 finish: Script::new(include_str!("scripts/finish.lua")),
                 first: Script::new(include_str!("scripts/first.lua")),
+                charge: Script::new(include_str!("scripts/charge.lua")),
+                enter: Script::new(include_str!("scripts/enter.lua")),
+                leave: Script::new(include_str!("scripts/leave.lua")),
             },
         })
     }
@@ -204,6 +210,36 @@ impl Queue for RedisQueue {
 
     async fn forgotten(&self) {
         self.signals.lost.notified().await;
+    }
+}
+
+#[async_trait]
+impl Gate for RedisQueue {
+    async fn charge(&self, bucket: &str, rate: Rate, now: Timestamp) -> Result<Charge, QueueError> {
+        let mut script = self.scripts.charge.prepare_invoke();
+        let now = passed(now);
+        script.key(self.keys.bucket(bucket)).arg(now).arg(rate.interval()).arg(rate.span());
+        let (admitted, full_at): (bool, i64) = self.link.call(&Call::Script(script)).await?;
+        Ok(rate.told(admitted, full_at, now))
+    }
+
+    async fn enter(
+        &self,
+        mark: &str,
+        holder: Uuid,
+        now: Timestamp,
+        life: Duration,
+    ) -> Result<bool, QueueError> {
+        let mut script = self.scripts.enter.prepare_invoke();
+        script.key(self.keys.mark(mark)).arg(holder.to_string()).arg(passed(now)).arg(end(now, life));
+        script.arg(u64::try_from(life.as_millis()).unwrap_or(u64::MAX).max(1));
+        self.link.call(&Call::Script(script)).await
+    }
+
+    async fn leave(&self, mark: &str, holder: Uuid) -> Result<(), QueueError> {
+        let mut script = self.scripts.leave.prepare_invoke();
+        script.key(self.keys.mark(mark)).arg(holder.to_string());
+        self.link.call(&Call::Script(script)).await
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     job::{JobKind, JobState, Progress, Standing},
     ledger::{Fenced, Filter, JobUpdate, Ledger, Listing, Page, Start},
     testing::{Draft, Scene, quick_settlement},
-    types::{InvoiceNumber, JobId, Nif},
+    types::{Date, InvoiceNumber, JobId, Nif},
 };
 
 const ALL: Page = Page { start: Start::Skip(0), limit: 100 };
@@ -34,6 +34,7 @@ pub async fn l50_lists_are_narrowed_down(ledger: Arc<dyn Ledger>) {
     }
     let mut other_issuer = Draft { at: scene.now(), ..scene.invoice("A-3") };
     other_issuer.invoice.issuer = Nif::parse("12345678Z").unwrap();
+    other_issuer.invoice.date = Date::parse("2026-06-30").unwrap();
     scene.accept(&*ledger, &other_issuer).await;
     scene.accept(&*ledger, &scene.of("other").invoice("A-1")).await;
     let progress = |state, standing| Progress { state, standing, sent: true, ..Progress::new() };
@@ -45,6 +46,7 @@ pub async fn l50_lists_are_narrowed_down(ledger: Arc<dyn Ledger>) {
     scene.set(&*ledger, accepted[0].record.chain, &updates).await;
 
     let none = Filter::default;
+    let day = |text| Date::parse(text).unwrap();
     let at = |minutes: i64| Some(begin + minutes.minutes());
     let cases: Vec<(Filter, &[&str])> = vec![
         (none(), &["A-3", "A-1", "B-1", "A-2", "A-1"]),
@@ -59,6 +61,12 @@ pub async fn l50_lists_are_narrowed_down(ledger: Arc<dyn Ledger>) {
         (Filter { number: Some(number("A-1")), ..none() }, &["A-1", "A-1"]),
         (Filter { number: Some(number("A-")), ..none() }, &[]),
         (Filter { series: Some(number("A-")), ..none() }, &["A-3", "A-1", "A-2", "A-1"]),
+        (Filter { issued: Some(day("2026-06-30")..=day("2026-06-30")), ..none() }, &["A-3"]),
+        (
+            Filter { issued: Some(day("2026-07-01")..=day("2026-07-31")), ..none() },
+            &["A-1", "B-1", "A-2", "A-1"],
+        ),
+        (Filter { issued: Some(day("2026-07-02")..=day("2026-07-31")), ..none() }, &[]),
         (Filter { from: at(1), ..none() }, &["A-3", "A-1", "B-1", "A-2"]),
         (Filter { from: at(1), until: at(3), ..none() }, &["B-1", "A-2"]),
         (
