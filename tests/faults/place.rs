@@ -151,7 +151,7 @@ impl Place {
         let lease = format!("{}s", LEASE.as_secs());
         arguments.extend(["--lease", &lease, "--initial-wait", "1s", "--sweep-every", "3s"]);
         arguments.extend(["--retry-waits", "1s,1s,1s,1s,1s,1s,1s,1s", "--retry-doubt-interval", "1s"]);
-        arguments.extend(["--webhook-loopback", "true"]);
+        arguments.extend(["--webhook-loopback", "true", "--rates", "false"]);
         if let Some(queue) = &queue {
             arguments.extend(["--queue", queue]);
         }

@@ -16,11 +16,13 @@
 mod client;
 mod fill;
 mod raw;
+mod raw_postgres;
 mod service;
 
 use std::{path::Path, process::Command, time::Duration};
 
 use clap::Parser;
+use harness::{postgres_server::PostgresServer, redis_server::RedisServer};
 
 use raw::Raw;
 use service::Service;
@@ -57,13 +59,17 @@ async fn main() {
     println!("|---|--:|--:|--:|--:|");
     let folder = tempfile::tempdir().unwrap();
     embedded(&arguments, folder.path()).await;
+    shared(&arguments).await;
     println!();
     let crowd = tempfile::tempdir().unwrap();
     memory(&arguments, crowd.path()).await;
 }
 
-/// The program that is measured is the released one.
+/// The program that is measured is the released one, unless this is a trial without optimisation.
 fn build_service() {
+    if cfg!(debug_assertions) {
+        return;
+    }
     let build = ["build", "--release", "-p", "verifactu-server"];
     assert!(Command::new(env!("CARGO")).args(build).status().unwrap().success());
 }
@@ -97,6 +103,25 @@ async fn embedded(arguments: &Arguments, folder: &Path) {
     println!();
     println!("start on the ledger with most records: {} ms", service.started_in.as_millis());
     println!("idle memory there: {} MiB", service.resident() / MIB);
+    service.stop();
+}
+
+/// One process over PostgreSQL and Redis; both keep what they promise.
+async fn shared(arguments: &Arguments) {
+    let (postgres, redis) = (PostgresServer::start(), RedisServer::start());
+    let (database, queue) = (postgres.database().await, redis.url());
+    let folder = tempfile::tempdir().unwrap();
+    let start = || Service::start_with(folder.path(), &["--ledger", &database, "--queue", &queue]);
+    let service = start();
+    let keys = service.accounts().await;
+    client::send_one_each(&service, &keys).await;
+    let turn = Duration::from_secs(arguments.seconds);
+    let (mut ours, mut theirs) = (0.0_f64, 0.0_f64);
+    for run in 1..=arguments.turns {
+        ours = ours.max(client::load(&service, &keys, arguments.clients, turn, run).await);
+        theirs = theirs.max(raw_postgres::load(&database, arguments.clients, turn, run).await);
+    }
+    println!("| PostgreSQL, Redis | few | {ours:.0} | {theirs:.0} | {:.2} |", ours / theirs);
     service.stop();
 }
 

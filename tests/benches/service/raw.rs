@@ -15,7 +15,7 @@ use tokio::{
 };
 
 /// The most appends that share a transaction in the ledger.
-const GROUP: usize = 64;
+pub(crate) const GROUP: usize = 64;
 
 /// A ledger's file, with rows to write more of.
 pub(crate) struct Raw {

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use harness::programs::Process;
 use serde_json::{Value, json};
 
@@ -39,13 +40,20 @@ pub(crate) struct Key {
 }
 
 impl Service {
+    /// On a ledger in the folder.
     pub(crate) fn start(folder: &Path) -> Self {
+        Self::start_with(folder, &[])
+    }
+
+    /// With further settings.
+    pub(crate) fn start_with(folder: &Path, settings: &[&str]) -> Self {
         let began = Instant::now();
         // Nobody is asked at that address: the accounts have no certificate.
         let authority = ["--environment", "sandbox", "--authority-url", "https://127.0.0.1:1"];
-        let secrets = ["--admin-key", ADMIN_KEY, "--key-pepper", PEPPER];
+        let vault_key = format!("1:{}", BASE64.encode([7; 32]));
+        let secrets = ["--vault-key", &vault_key, "--admin-key", ADMIN_KEY, "--key-pepper", PEPPER, "--rates", "false"];
         let place = ["--listen", "127.0.0.1:0", "--data-dir", folder.to_str().unwrap()];
-        let arguments = [&["serve"], &authority[..], &secrets, &place].concat();
+        let arguments = [&["serve"], &authority[..], &secrets, &place, settings].concat();
         let process = Process::start("verifactu-server", &arguments);
         let started_in = began.elapsed();
         let address = process.told("address").parse().unwrap();
