@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 pub mod histories;
+pub mod postgres_server;
 pub mod programs;
 pub mod receiver;
 pub mod records;

@@ -1,6 +1,6 @@
 //! The service as a whole: its parts put together, started, and stopped in time.
 //!
-//! [`Server::start`] runs it with the embedded ledger and the authority that the settings name;
+//! [`Server::start`] runs it with the ledger, the queue and the authority that the settings name;
 //! [`Server::builder`] takes any part from its caller, so that programs and tests run the same
 //! service with theirs. Two of them can run in one process.
 
@@ -26,6 +26,7 @@ use verifactu_core::{
     engine::{Engine, Parts, Worker},
     ledger::{
         Accounts, Ledger, LedgerError,
+        postgres::{PostgresLedger, PostgresOptions, PostgresSetupError},
         sqlite::{SqliteLedger, SqliteOptions},
     },
     qr::CheckService,
@@ -37,7 +38,7 @@ use crate::{
     accounts::{Keys, SecretsError, Strangers, Throttle},
     api::{Requests, Service},
     clock::{SystemClock, UuidV7Ids},
-    config::{AuthorityConfig, Config, DevelopmentIdentity, QueueConfig, Role},
+    config::{AuthorityConfig, Config, DevelopmentIdentity, LedgerConfig, QueueConfig, Role},
     http::{ListenError, Listener},
     presenters::{AccountPresenters, OpenError},
     webhook::{Deliverer, SendError, Sender, Targets},
@@ -54,7 +55,7 @@ const LAST_MOMENT: Duration = Duration::from_millis(200);
 pub struct Server;
 
 impl Server {
-    /// Starts the service with a ledger in its data directory.
+    /// Starts the service with the ledger, the queue and the authority that its settings name.
     ///
     /// # Errors
     /// [`StartError`].
@@ -129,7 +130,7 @@ impl Builder {
         let keys = Keys::prepare(&config.secrets, &config.data_dir)?;
         let (ledger, accounts) = match store {
             Some(store) => store,
-            None => embedded_store(&config).await?,
+            None => configured_store(&config).await?,
         };
         let authority = match authority {
             Some(authority) => authority,
@@ -293,13 +294,16 @@ pub enum StartError {
     /// The ledger cannot be opened.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// The shared ledger cannot be opened.
+    #[error("the ledger")]
+    SharedLedger(#[from] PostgresSetupError),
     /// The queue cannot be opened.
     #[error("the queue")]
     Queue(#[from] RedisSetupError),
     /// The transport to the authority cannot be set up.
     #[error("the authority")]
     Authority(#[from] SetupError),
-    /// The file with the roots of the authority or of the queue cannot be read.
+    /// The file with the roots of the authority, of the ledger or of the queue cannot be read.
     #[error("{}: cannot be read", file.display())]
     Roots {
         /// The file.
@@ -364,7 +368,14 @@ fn prepare_directory(directory: &Path) -> Result<(), StartError> {
         .map_err(|source| StartError::Directory { directory: directory.to_owned(), source })
 }
 
-async fn embedded_store(config: &Config) -> Result<(Arc<dyn Ledger>, Arc<dyn Accounts>), StartError> {
+async fn configured_store(config: &Config) -> Result<(Arc<dyn Ledger>, Arc<dyn Accounts>), StartError> {
+    if let LedgerConfig::Postgres { address, ca, connections } = &config.ledger {
+        let roots = ca.as_deref().map(read_roots).transpose()?;
+        let options = PostgresOptions { connections: *connections, roots, ..PostgresOptions::default() };
+        let ledger = PostgresLedger::open(address.expose(), config.environment, &options).await?;
+        let ledger = Arc::new(ledger);
+        return Ok((ledger.clone(), ledger));
+    }
     let (file, environment) = (config.data_dir.join("ledger.db"), config.environment);
     let opened = tokio::task::spawn_blocking(move || {
         SqliteLedger::open(&file, environment, &SqliteOptions::default())

@@ -9,14 +9,20 @@
 
 mod accounts;
 mod append;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod column;
 mod listing;
 mod memory;
 mod message;
 mod row;
 mod schedule;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod table;
 mod usage;
 mod webhook;
 
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

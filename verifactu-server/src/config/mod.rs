@@ -28,6 +28,7 @@ use ipnet::IpNet;
 use verifactu_core::{
     authority::https,
     engine,
+    ledger::postgres::PostgresOptions,
     queue::RedisQueue,
     record::{ComputerSystem, Identification, Party, SystemId},
     types::{Environment, Nif, Secret, SecretBytes, Text},
@@ -41,7 +42,7 @@ use value::Reader;
 pub struct Config {
     /// Which world its records belong to.
     pub environment: Environment,
-    /// Directory of the ledger and of generated secrets.
+    /// Directory of the embedded ledger and of generated secrets.
     pub data_dir: PathBuf,
     /// Where it listens.
     pub listen: SocketAddr,
@@ -49,6 +50,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// Bounds of requests and connections.
     pub limits: Limits,
+    /// Where the ledger is.
+    pub ledger: LedgerConfig,
     /// Where the queue is.
     pub queue: QueueConfig,
     /// What this process does.
@@ -124,6 +127,23 @@ impl Default for Limits {
             connections: 4096,
         }
     }
+}
+
+/// Where the ledger is.
+#[derive(Clone, Debug, Default)]
+pub enum LedgerConfig {
+    /// In the data directory, for this process alone.
+    #[default]
+    Embedded,
+    /// In PostgreSQL, for several processes. Then no secret is generated, because they share those too.
+    Postgres {
+        /// Its address, which may hold a password.
+        address: Secret,
+        /// The only roots to trust, a PEM file; those of the system if absent.
+        ca: Option<PathBuf>,
+        /// The most connections of this process.
+        connections: usize,
+    },
 }
 
 /// Where the queue is.
@@ -239,6 +259,7 @@ impl Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             tls: None,
             limits: Limits::default(),
+            ledger: LedgerConfig::Embedded,
             queue: QueueConfig::Memory,
             role: Role::All,
             plans: Plans::default(),
@@ -293,6 +314,7 @@ impl Config {
             .ok_or(ConfigError::Missing { setting: "--data-dir", reason: "always" })?;
         let mut config = Self::new(environment, data_dir, system(&reader, environment)?);
         config.read_service(&reader)?;
+        config.read_ledger(&reader)?;
         config.read_queue(&reader)?;
         config.read_authority(&reader)?;
         config.read_engine(&reader)?;
@@ -340,6 +362,27 @@ impl Config {
         if ec && self.signature == SignatureMode::Xades {
             self.signature = SignatureMode::XadesWithEc;
         }
+        Ok(())
+    }
+
+    /// Secrets that one process generated would be unknown to the others.
+    fn read_ledger(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
+        let address = reader.read("ledger", "embedded or postgres://", |text| {
+            let shared = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+            (shared || text == "embedded").then(|| shared.then(|| Secret::new(text.to_owned())))
+        })?;
+        let ca = reader.read("ledger-ca", "a file", path)?;
+        let mut connections = PostgresOptions::default().connections;
+        reader.number(&mut connections, "ledger-connections", "1 to 1000", |n| (1..=1000).contains(n))?;
+        let Some(address) = address.flatten() else { return Ok(()) };
+        let reason = "with a shared ledger";
+        if self.secrets.vault_keys.is_empty() {
+            return Err(ConfigError::Missing { setting: "--vault-key", reason });
+        }
+        if self.secrets.key_pepper.is_none() {
+            return Err(ConfigError::Missing { setting: "--key-pepper", reason });
+        }
+        self.ledger = LedgerConfig::Postgres { address, ca, connections };
         Ok(())
     }
 

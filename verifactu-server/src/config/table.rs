@@ -69,6 +69,10 @@ settings! {
     "key-pepper", "TEXT", Secret, "Keys the hashes of API keys; generated if absent";
     "vault-key", "KEYS", Secret, "Keys that seal certificates, as number:base64 of 32 bytes, comma between; generated if absent";
 
+    "ledger", "ADDRESS", Secret, "embedded, or the ledger that several processes share: postgres:// with user and password in it [embedded]";
+    "ledger-ca", "FILE", Plain, "The only root certificates to trust at the ledger (PEM)";
+    "ledger-connections", "NUMBER", Plain, "Most connections of this process to the ledger [10]";
+
     "queue", "ADDRESS", Secret, "memory, or the queue that several processes share: redis:// or rediss://, with user and password in it [memory]";
     "queue-ca", "FILE", Plain, "The only root certificates to trust at the queue (PEM)";
     "queue-name", "NAME", Plain, "Tells the queue from others at that address [the environment]";

@@ -1,7 +1,5 @@
 //! Accounts in the same file.
 
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
@@ -10,9 +8,9 @@ use crate::{
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
         SealedCertificate, Tenant, Webhook,
+        table::{self, audit_columns, certificate_columns, key_columns, tenant_columns},
     },
     types::{BatchId, DeliveryId, TenantId},
-    xml::envelope::SpanishParty,
 };
 
 use super::{
@@ -23,27 +21,19 @@ use super::{
 
 macro_rules! tenant_query {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, name, issuer_name, allowed_nif, parent, plan, own_system, representative_name, \
-             representative_nif, status, created_at FROM tenant ",
-            $rest
-        )
+        concat!("SELECT ", tenant_columns!(), " FROM tenant ", $rest)
     };
 }
 
 macro_rules! key_query {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at \
-             FROM api_key ",
-            $rest
-        )
+        concat!("SELECT ", key_columns!(), " FROM api_key ", $rest)
     };
 }
 
 macro_rules! certificate_query {
     ($rest:literal) => {
-        concat!("SELECT tenant, sealed, not_after, uploaded_at FROM certificate ", $rest)
+        concat!("SELECT ", certificate_columns!(), " FROM certificate ", $rest)
     };
 }
 
@@ -191,11 +181,11 @@ impl Accounts for SqliteLedger {
     ) -> Result<Option<ApiKey>, LedgerError> {
         let tenant = tenant.cloned();
         self.write(move |store| {
-            let mut query = store.prepare_cached(
+            let mut query = store.prepare_cached(concat!(
                 "UPDATE api_key SET revoked_at = ifnull(revoked_at, ?3) \
-                 WHERE id = ?2 AND tenant = ifnull(?1, tenant) \
-                 RETURNING id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at",
-            )?;
+                 WHERE id = ?2 AND tenant = ifnull(?1, tenant) RETURNING ",
+                key_columns!()
+            ))?;
             Ok(query.query_row(params![Col(&tenant), Col(&id), Col(&at)], read_key).optional()?)
         })
         .await
@@ -262,12 +252,8 @@ impl Accounts for SqliteLedger {
             let mut query = store.prepare_cached(
                 "SELECT id, tenant, created_at, items FROM batch WHERE id = ?1 AND tenant = ?2",
             )?;
-            let batch = query.query_row(params![Col(&id), Col(&tenant)], |row| {
-                let mut cells = Cells::of(row);
-                let (id, tenant, created_at) = (cells.next()?, cells.next()?, cells.next()?);
-                let Json(items) = cells.next()?;
-                Ok(Batch { id, tenant, created_at, items })
-            });
+            let batch = query
+                .query_row(params![Col(&id), Col(&tenant)], |row| table::read_batch(&mut Cells::of(row)));
             Ok(batch.optional()?)
         })
         .await
@@ -401,25 +387,14 @@ impl Accounts for SqliteLedger {
 
     async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
         self.read(move |store| {
-            let mut query = store.prepare_cached(
-                "SELECT seq, at, actor, action, subject, request, hash FROM audit \
-                 WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2",
-            )?;
+            let mut query = store.prepare_cached(concat!(
+                "SELECT ",
+                audit_columns!(),
+                " FROM audit WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2"
+            ))?;
             let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
-            let rows = query.query_map(params![before, limit], |row| {
-                let mut cells = Cells::of(row);
-                Ok(AuditLine {
-                    position: cells.next()?,
-                    entry: AuditEntry {
-                        at: cells.next()?,
-                        actor: cells.next()?,
-                        action: cells.next()?,
-                        subject: cells.next()?,
-                        request: cells.next()?,
-                    },
-                    hash: cells.next()?,
-                })
-            })?;
+            let rows =
+                query.query_map(params![before, limit], |row| table::read_audit_line(&mut Cells::of(row)))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
         .await
@@ -427,45 +402,13 @@ impl Accounts for SqliteLedger {
 }
 
 fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
-    let mut cells = Cells::of(row);
-    Ok(Tenant {
-        id: cells.next()?,
-        name: cells.next()?,
-        issuer_name: cells.next()?,
-        allowed_nif: cells.next()?,
-        parent: cells.next()?,
-        plan: cells.next()?,
-        own_system: cells.next()?,
-        representative: match (cells.next()?, cells.next()?) {
-            (Some(name), Some(nif)) => Some(SpanishParty { name, nif }),
-            _ => None,
-        },
-        status: cells.next()?,
-        created_at: cells.next()?,
-    })
+    table::read_tenant(&mut Cells::of(row))
 }
 
 fn read_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
-    let mut cells = Cells::of(row);
-    Ok(ApiKey {
-        id: cells.next()?,
-        tenant: cells.next()?,
-        name: cells.next()?,
-        public: cells.next()?,
-        hash: cells.next()?,
-        scopes: cells.next::<Json<BTreeSet<String>>>()?.0,
-        created_at: cells.next()?,
-        expires_at: cells.next()?,
-        revoked_at: cells.next()?,
-    })
+    table::read_key(&mut Cells::of(row))
 }
 
 fn read_certificate(row: &Row<'_>) -> rusqlite::Result<SealedCertificate> {
-    let mut cells = Cells::of(row);
-    Ok(SealedCertificate {
-        tenant: cells.next()?,
-        sealed: cells.next()?,
-        not_after: cells.next()?,
-        uploaded_at: cells.next()?,
-    })
+    table::read_certificate(&mut Cells::of(row))
 }

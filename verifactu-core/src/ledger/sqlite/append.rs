@@ -9,6 +9,7 @@ use crate::{
         Append, Appended, ChainKey, ChainSelector, Installation, JobRow, Place, PriorRecord, RecordRow,
         Submission,
         schedule::{self, Turn},
+        table::ChainRow,
     },
     record::RecordKind,
     types::{ChainId, TenantId, Text},
@@ -17,7 +18,7 @@ use crate::{
 use super::{
     column::{Cells, Col},
     error::StoreError,
-    row::{self, ChainRow, chain_query},
+    row::{self, chain_query},
     usage, work,
 };
 
@@ -145,7 +146,7 @@ fn resolve(store: &Connection, selector: &ChainSelector) -> Result<(ChainKey, Op
             ))?
             .query_row(
                 params![Col(tenant), Col(issuer), producer, Col(system), Col(installation)],
-                ChainRow::read,
+                row::read_chain,
             )
             .optional()
     };
@@ -156,7 +157,7 @@ fn resolve(store: &Connection, selector: &ChainSelector) -> Result<(ChainKey, Op
                 .prepare_cached(chain_query!(
                     "tenant = ?1 AND issuer = ?2 AND producer = ?3 AND system = ?4 AND minted = 1"
                 ))?
-                .query_row(params![Col(tenant), Col(issuer), producer, Col(system)], ChainRow::read)
+                .query_row(params![Col(tenant), Col(issuer), producer, Col(system)], row::read_chain)
                 .optional()?;
             match minted {
                 Some(chain) => Ok((chain.state.key.clone(), Some(chain))),

@@ -6,31 +6,25 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::{
     job::Progress,
     ledger::{
-        Attempt, ChainKey, ChainState, Head, Hold, JobRow, RecordRow, SentMessage, Submission, schedule::Turn,
+        Attempt, ChainState, Head, RecordRow, SentMessage, Submission,
+        schedule::Turn,
+        table::{self, ChainRow, progress_columns, record_columns},
     },
     record::InvoiceId,
     types::{ChainId, JobId, RecordId, TenantId},
 };
 
 use super::{
-    column::{Cells, Col, Column, Json},
+    column::{Cells, Col},
     error::StoreError,
 };
-
-macro_rules! record_columns {
-    () => {
-        "r.id, c.id, r.position, r.kind, r.issuer, r.number, r.date, r.issuer_name, r.total, \
-         r.external_reference, r.huella, r.previous, r.generated_at, r.xml, s.xml"
-    };
-}
 
 /// A query for records with their jobs; the argument is its condition.
 macro_rules! item_query {
     ($condition:literal) => {
         concat!(
-            "SELECT j.id, r.tenant, j.kind, j.request, j.state, j.standing, j.attempts, j.sent, \
-             j.alone, j.next_retry_at, j.failure, j.csv, j.answer, j.completed_at, j.created_at, j.updated_at, ",
-            record_columns!(),
+            "SELECT ",
+            $crate::ledger::table::item_columns!(),
             " FROM record r JOIN job j ON j.seq = r.seq JOIN chain c ON c.seq = r.chain \
              LEFT JOIN sent s ON s.record = r.seq WHERE ",
             $condition
@@ -38,59 +32,21 @@ macro_rules! item_query {
     };
 }
 
-/// A chain as it is stored.
-pub(super) struct ChainRow {
-    pub(super) seq: i64,
-    pub(super) epoch: u64,
-    pub(super) state: ChainState,
-}
-
 macro_rules! chain_query {
     ($condition:literal) => {
-        concat!(
-            "SELECT seq, epoch, id, tenant, issuer, producer, system, installation, length, last_huella, \
-             last_number, pending, next_slot_at, wait_seconds, last_slot, unreachable_count, suspects, hold, \
-             updated_at FROM chain WHERE ",
-            $condition
-        )
+        concat!("SELECT ", $crate::ledger::table::chain_columns!(), " FROM chain WHERE ", $condition)
     };
 }
 pub(super) use chain_query;
 
-impl ChainRow {
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let mut cells = Cells::of(row);
-        Ok(Self {
-            seq: cells.next()?,
-            epoch: cells.next()?,
-            state: ChainState {
-                id: cells.next()?,
-                key: ChainKey {
-                    tenant: cells.next()?,
-                    issuer: cells.next()?,
-                    producer: cells.next()?,
-                    system: cells.next()?,
-                    installation: cells.next()?,
-                },
-                length: cells.next()?,
-                last_huella: cells.next()?,
-                last_number: cells.next()?,
-                pending: cells.next()?,
-                next_slot_at: cells.next()?,
-                wait_seconds: cells.next()?,
-                last_slot: cells.next()?,
-                unreachable_count: cells.next()?,
-                suspects: json(&mut cells)?,
-                hold: cells.next::<Option<Json<Hold>>>()?.map(|Json(hold)| hold),
-                updated_at: cells.next()?,
-            },
-        })
-    }
+/// Reads a row of [`chain_query`].
+pub(super) fn read_chain(row: &Row<'_>) -> rusqlite::Result<ChainRow> {
+    ChainRow::read(&mut Cells::of(row))
 }
 
 pub(super) fn chain(store: &Connection, id: ChainId) -> Result<Option<ChainRow>, StoreError> {
     let mut query = store.prepare_cached(chain_query!("id = ?1"))?;
-    Ok(query.query_row([Col(&id)], ChainRow::read).optional()?)
+    Ok(query.query_row([Col(&id)], read_chain).optional()?)
 }
 
 /// Every record of an invoice with its job, in the order of acceptance.
@@ -111,7 +67,7 @@ pub(super) fn history(
 
 pub(super) fn chains(store: &Connection, tenant: &TenantId) -> Result<Vec<ChainState>, StoreError> {
     let mut query = store.prepare_cached(chain_query!("tenant = ?1 ORDER BY id"))?;
-    let rows = query.query_map([Col(tenant)], |row| ChainRow::read(row).map(|chain| chain.state))?;
+    let rows = query.query_map([Col(tenant)], |row| read_chain(row).map(|chain| chain.state))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
@@ -122,84 +78,17 @@ pub(super) fn head(store: &Connection, chain: &ChainRow) -> Result<Option<Head>,
         "SELECT position, issuer, number, date, huella, generated_at FROM record \
          WHERE chain = ?1 ORDER BY position DESC LIMIT 1",
     )?;
-    let head = query
-        .query_row([chain.seq], |row| {
-            let mut cells = Cells::of(row);
-            Ok(Head {
-                position: cells.next()?,
-                invoice: invoice(&mut cells)?,
-                huella: cells.next()?,
-                generated_at: cells.next()?,
-            })
-        })
-        .optional()?;
-    let found = head.as_ref().map_or((0, None), |head| (head.position, Some(head.huella)));
-    if found == (chain.state.length, chain.state.last_huella) {
+    let head = query.query_row([chain.seq], |row| table::read_head(&mut Cells::of(row))).optional()?;
+    if chain.ends_with(head.as_ref()) {
         Ok(head)
     } else {
         Err(StoreError::Contradiction("the chain's last record is not the one its head names"))
     }
 }
 
-fn invoice(cells: &mut Cells<'_>) -> rusqlite::Result<InvoiceId> {
-    Ok(InvoiceId { issuer: cells.next()?, number: cells.next()?, date: cells.next()? })
-}
-
-fn read_record(cells: &mut Cells<'_>) -> rusqlite::Result<RecordRow> {
-    Ok(RecordRow {
-        id: cells.next()?,
-        chain: cells.next()?,
-        position: cells.next()?,
-        kind: cells.next()?,
-        invoice: invoice(cells)?,
-        issuer_name: cells.next()?,
-        total: cells.next()?,
-        external_reference: cells.next()?,
-        huella: cells.next()?,
-        previous: cells.next()?,
-        generated_at: cells.next()?,
-        xml: cells.next()?,
-        sent_xml: cells.next()?,
-    })
-}
-
-fn json<T>(cells: &mut Cells<'_>) -> rusqlite::Result<Option<T>>
-where
-    Json<T>: Column,
-{
-    Ok(cells.next::<Option<Json<T>>>()?.map(|Json(value)| value))
-}
-
-fn read_progress(cells: &mut Cells<'_>) -> rusqlite::Result<Progress> {
-    Ok(Progress {
-        state: cells.next()?,
-        standing: cells.next()?,
-        attempts: cells.next()?,
-        sent: cells.next()?,
-        alone: cells.next()?,
-        next_retry_at: cells.next()?,
-        failure: json(cells)?,
-        csv: json(cells)?,
-        answer: json(cells)?,
-        completed_at: cells.next()?,
-    })
-}
-
 /// Reads a row of [`item_query`].
 pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<Submission> {
-    let mut cells = Cells::of(row);
-    Ok(Submission {
-        job: JobRow {
-            id: cells.next()?,
-            tenant: cells.next()?,
-            kind: cells.next()?,
-            request: cells.next()?,
-            progress: read_progress(&mut cells)?,
-            created_at: cells.next()?,
-            updated_at: cells.next()?,
-        },
-        record: read_record(&mut cells)?,
-    })
+    table::read_item(&mut Cells::of(row))
 }
 
 /// The record with this number, and its job.
@@ -245,16 +134,7 @@ pub(super) fn messages(store: &Connection, job: JobId) -> Result<Vec<SentMessage
          JOIN message_record mr ON mr.record = j.seq JOIN message m ON m.seq = mr.message \
          WHERE j.id = ?1 ORDER BY m.seq",
     )?;
-    let rows = query.query_map([Col(&job)], |row| {
-        let mut cells = Cells::of(row);
-        Ok(SentMessage {
-            id: cells.next()?,
-            at: cells.next()?,
-            incident: cells.next()?,
-            settled_at: cells.next()?,
-            answer: cells.next()?,
-        })
-    })?;
+    let rows = query.query_map([Col(&job)], |row| table::read_message(&mut Cells::of(row)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
@@ -271,8 +151,8 @@ pub(super) fn records(
          WHERE c.id = ?1 AND r.position >= ?2 ORDER BY r.position LIMIT ?3"
     ))?;
     let from = from.min(i64::MAX as u64);
-    let rows =
-        query.query_map(params![Col(&chain), Col(&from), limit], |row| read_record(&mut Cells::of(row)))?;
+    let rows = query
+        .query_map(params![Col(&chain), Col(&from), limit], |row| table::read_record(&mut Cells::of(row)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
@@ -281,28 +161,20 @@ pub(super) fn attempts(store: &Connection, job: JobId) -> Result<Vec<Attempt>, S
         "SELECT a.started_at, a.duration_ms, a.outcome, a.code, a.message \
          FROM job j JOIN attempt a ON a.job = j.seq WHERE j.id = ?1 ORDER BY a.seq",
     )?;
-    let rows = query.query_map([Col(&job)], |row| {
-        let mut cells = Cells::of(row);
-        Ok(Attempt {
-            started_at: cells.next()?,
-            duration_ms: cells.next()?,
-            outcome: cells.next()?,
-            code: cells.next()?,
-            message: cells.next()?,
-        })
-    })?;
+    let rows = query.query_map([Col(&job)], |row| table::read_attempt(&mut Cells::of(row)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// A job's number, progress and turn, by its identifier.
 pub(super) fn progress(store: &Connection, job: JobId) -> Result<Option<(i64, i64, Progress)>, StoreError> {
-    let mut query = store.prepare_cached(
-        "SELECT seq, chain, state, standing, attempts, sent, alone, next_retry_at, failure, csv, answer, \
-         completed_at FROM job WHERE id = ?1",
-    )?;
+    let mut query = store.prepare_cached(concat!(
+        "SELECT j.seq, j.chain, ",
+        progress_columns!(),
+        " FROM job j WHERE j.id = ?1"
+    ))?;
     let found = query.query_row([Col(&job)], |row| {
         let mut cells = Cells::of(row);
-        Ok((cells.next()?, cells.next()?, read_progress(&mut cells)?))
+        Ok((cells.next()?, cells.next()?, table::read_progress(&mut cells)?))
     });
     Ok(found.optional()?)
 }

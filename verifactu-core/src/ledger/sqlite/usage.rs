@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    ledger::{Sums, Turnover, Usage},
-    types::{Cents, Nif, TenantId},
+    ledger::{Sums, Turnover, Usage, table},
+    types::{Nif, TenantId},
 };
 
 use super::{
@@ -31,7 +31,7 @@ pub(super) fn count(
             "SELECT invoices, cancellations, base, tax, total FROM turnover \
              WHERE tenant = ?1 AND month = ?2 AND issuer = ?3",
         )?
-        .query_row(params![Col(tenant), month, Col(&issuer)], |row| read(&mut Cells::of(row)))
+        .query_row(params![Col(tenant), month, Col(&issuer)], |row| table::read_sums(&mut Cells::of(row)))
         .optional()?;
     // SQLite would turn a sum beyond 64 bits into a float.
     let sums = known.unwrap_or_default().plus(sums);
@@ -77,17 +77,7 @@ pub(super) fn turnover(
     )?;
     let rows = query.query_map(params![Col(tenant), since], |row| {
         let mut cells = Cells::of(row);
-        Ok(Turnover { month: cells.next()?, issuer: cells.next()?, sums: read(&mut cells)? })
+        Ok(Turnover { month: cells.next()?, issuer: cells.next()?, sums: table::read_sums(&mut cells)? })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
-}
-
-fn read(cells: &mut Cells<'_>) -> rusqlite::Result<Sums> {
-    Ok(Sums {
-        invoices: cells.next()?,
-        cancellations: cells.next()?,
-        base: Cents(cells.next()?),
-        tax: Cents(cells.next()?),
-        total: Cents(cells.next()?),
-    })
 }

@@ -4,7 +4,10 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
-    ledger::{Delivery, DeliveryOutcome, Webhook},
+    ledger::{
+        Delivery, DeliveryOutcome, Webhook,
+        table::{self, delivery_columns, webhook_columns},
+    },
     types::{DeliveryId, JobId, TenantId},
 };
 
@@ -12,12 +15,6 @@ use super::{
     column::{Cells, Col, Json},
     error::StoreError,
 };
-
-macro_rules! delivery_columns {
-    () => {
-        "id, tenant, job, created_at, attempted_at, duration_ms, status, error"
-    };
-}
 
 pub(super) fn put(store: &Connection, webhook: &Webhook) -> Result<(), StoreError> {
     store
@@ -36,18 +33,9 @@ pub(super) fn put(store: &Connection, webhook: &Webhook) -> Result<(), StoreErro
 }
 
 pub(super) fn find(store: &Connection, tenant: &TenantId) -> Result<Option<Webhook>, StoreError> {
-    let mut query = store
-        .prepare_cached("SELECT tenant, url, secret, enabled, updated_at FROM webhook WHERE tenant = ?1")?;
-    let found = query.query_row([Col(tenant)], |row| {
-        let mut cells = Cells::of(row);
-        Ok(Webhook {
-            tenant: cells.next()?,
-            url: cells.next()?,
-            secret: cells.next()?,
-            enabled: cells.next()?,
-            updated_at: cells.next()?,
-        })
-    });
+    let mut query =
+        store.prepare_cached(concat!("SELECT ", webhook_columns!(), " FROM webhook WHERE tenant = ?1"))?;
+    let found = query.query_row([Col(tenant)], |row| table::read_webhook(&mut Cells::of(row)));
     Ok(found.optional()?)
 }
 
@@ -144,16 +132,5 @@ pub(super) fn prune(store: &Connection, before: Timestamp) -> Result<u64, StoreE
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Delivery> {
-    let mut cells = Cells::of(row);
-    Ok(Delivery {
-        id: cells.next()?,
-        tenant: cells.next()?,
-        job: cells.next()?,
-        created_at: cells.next()?,
-        attempted_at: cells.next()?,
-        outcome: {
-            let (duration, status, error) = (cells.next::<Option<u64>>()?, cells.next()?, cells.next()?);
-            duration.map(|duration_ms| DeliveryOutcome { duration_ms, status, error })
-        },
-    })
+    table::read_delivery(&mut Cells::of(row))
 }

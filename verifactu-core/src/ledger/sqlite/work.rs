@@ -7,6 +7,7 @@ use crate::{
     ledger::{
         Claim, FULL_MESSAGE, Lease, OpenMessage, Selection, Submission,
         schedule::{self, Turn},
+        table::ChainRow,
     },
     types::{ChainId, RecordId},
 };
@@ -14,7 +15,7 @@ use crate::{
 use super::{
     column::{Cells, Col},
     error::StoreError,
-    row::{self, ChainRow, chain_query},
+    row::{self, chain_query},
 };
 
 pub(super) fn claim(store: &Connection, id: ChainId) -> Result<Option<Claim>, StoreError> {
@@ -117,7 +118,7 @@ pub(super) fn due_chains(
     let mut query = store.prepare_cached(chain_query!(
         "pending > 0 AND hold IS NULL AND id > ifnull(?1, x'') ORDER BY id LIMIT ?2"
     ))?;
-    let chains = query.query_map(params![Col(&after), limit], ChainRow::read)?;
+    let chains = query.query_map(params![Col(&after), limit], row::read_chain)?;
     let mut due = Vec::new();
     for chain in chains {
         // One damaged chain must not keep the others from being found.

@@ -1,0 +1,115 @@
+//! What a failure of the server, or of the way to it, means for the caller.
+
+use std::error::Error;
+
+use tokio_postgres::error::{DbError, SqlState};
+
+use crate::ledger::{LedgerError, LedgerErrorKind, append::Misfit, column::Unreadable};
+
+/// A step failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoreError {
+    /// The server refused, or the connection broke. Nothing was written.
+    #[error(transparent)]
+    Server(#[from] tokio_postgres::Error),
+    /// The server does not let us in, or is out of reach.
+    #[error("no connection to the server")]
+    NoConnection(#[source] tokio_postgres::Error),
+    /// Every connection was in use for too long.
+    #[error("no connection became free")]
+    Busy,
+    /// The server took too long. Nothing was written.
+    #[error("the server did not answer in time")]
+    TimedOut,
+    /// The connection broke, or the server took too long, after it was told to commit.
+    #[error("the connection was lost in a commit")]
+    InCommit(#[source] Option<tokio_postgres::Error>),
+    /// What is stored cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// The sealed record does not continue its chain.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    /// What is stored, or what the caller brought, does not fit together.
+    #[error("{0}")]
+    Contradiction(&'static str),
+}
+
+impl StoreError {
+    /// Whether the step may be done again at once: it lost a race, or the connection had died before.
+    pub(super) fn may_be_repeated(&self) -> bool {
+        match self {
+            Self::Server(error) => match error.as_db_error() {
+                Some(refusal) => lost_a_race(refusal) || ends_connection(refusal),
+                None => is_broken(error),
+            },
+            _ => false,
+        }
+    }
+
+    /// The constraint that a write would have broken.
+    pub(super) fn constraint(&self) -> Option<&str> {
+        let Self::Server(error) = self else { return None };
+        let refusal = error.as_db_error()?;
+        if *refusal.code() == SqlState::UNIQUE_VIOLATION { refusal.constraint() } else { None }
+    }
+
+    pub(super) fn kind(&self) -> LedgerErrorKind {
+        match self {
+            Self::Server(error) => kind_of(error),
+            Self::NoConnection(_) | Self::Busy | Self::TimedOut => LedgerErrorKind::Unavailable,
+            Self::InCommit(_) => LedgerErrorKind::Unknown,
+            Self::Unreadable(_) | Self::Misfit(_) | Self::Contradiction(_) => LedgerErrorKind::Corrupt,
+        }
+    }
+}
+
+impl From<StoreError> for LedgerError {
+    fn from(error: StoreError) -> Self {
+        let kind = error.kind();
+        Self::new(kind, error)
+    }
+}
+
+/// A statement of the trip that ends with the commit failed. Only a refusal that the connection outlives
+/// proves that the commit did not take place.
+pub(super) fn in_commit(error: tokio_postgres::Error) -> StoreError {
+    match error.as_db_error() {
+        Some(refusal) if !ends_connection(refusal) => StoreError::Server(error),
+        _ => StoreError::InCommit(Some(error)),
+    }
+}
+
+fn ends_connection(refusal: &DbError) -> bool {
+    matches!(refusal.severity(), "FATAL" | "PANIC")
+}
+
+/// Indexes on what two nodes may take at the same time.
+const CONTESTED: [&str; 4] = ["chain_key", "chain_minted", "record_submitted", "idempotency_pkey"];
+
+fn lost_a_race(refusal: &DbError) -> bool {
+    match *refusal.code() {
+        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => true,
+        SqlState::UNIQUE_VIOLATION => refusal.constraint().is_some_and(|name| CONTESTED.contains(&name)),
+        _ => false,
+    }
+}
+
+fn is_broken(error: &tokio_postgres::Error) -> bool {
+    error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+}
+
+fn kind_of(error: &tokio_postgres::Error) -> LedgerErrorKind {
+    let Some(refusal) = error.as_db_error() else {
+        return if is_broken(error) { LedgerErrorKind::Unavailable } else { LedgerErrorKind::Corrupt };
+    };
+    let code = refusal.code().code();
+    // Connections, transaction states, authorization, catalogs, rollbacks, resources, the state of
+    // objects, operators' actions, the system, and what a node that only reads refuses.
+    const PASSING: [&str; 10] = ["08", "25", "28", "3D", "40", "42501", "53", "55", "57", "58"];
+    if ends_connection(refusal) || PASSING.iter().any(|class| code.starts_with(class)) {
+        LedgerErrorKind::Unavailable
+    } else {
+        LedgerErrorKind::Corrupt
+    }
+}

@@ -1,0 +1,248 @@
+//! The ledger of several nodes, in PostgreSQL (14 or newer).
+//!
+//! The database serialises what must not happen twice: a record is appended under the lock of its
+//! chain's row, a worker writes under that lock and its epoch, and unique indexes keep keys, invoices and
+//! links from being taken by two nodes at once. Appends of one chain that meet on a node share a
+//! transaction, which is two trips to the server whatever their number.
+//!
+//! Nothing is kept in memory between calls, so any node answers any request. A call that the server or the
+//! network fails is `Unavailable` while nothing can have been written, and `Unknown` from the commit on.
+
+mod accounts;
+mod address;
+mod append;
+mod column;
+mod error;
+mod group;
+mod listing;
+mod pool;
+mod row;
+mod schema;
+mod settle;
+mod webhook;
+mod work;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use crate::{
+    job::{JobKind, Progress},
+    record::InvoiceId,
+    types::{ChainId, Environment, JobId, RecordId, TenantId},
+};
+
+use self::{
+    group::Groups,
+    pool::{Pool, repeated},
+};
+use super::{
+    Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease, Ledger,
+    LedgerError, Listing, NewMessage, Page, RecordRow, Search, Selection, SentMessage, Settlement,
+    Submission, Turnover, Usage,
+};
+
+/// A ledger in a database.
+///
+/// ```no_run
+/// use verifactu_core::{ledger::{Ledger, postgres::{PostgresLedger, PostgresOptions}}, types::Environment};
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let address = "postgres://verifactu:secret@db.example.com/verifactu";
+/// let ledger = PostgresLedger::open(address, Environment::Sandbox, &PostgresOptions::default()).await?;
+/// ledger.probe().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct PostgresLedger {
+    pool: Pool,
+    groups: Groups,
+}
+
+/// How a [`PostgresLedger`] uses its server.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// The most connections of this process, each made when it is first needed.
+    pub connections: usize,
+    /// The longest wait for a connection, for a lock, or for an answer.
+    pub patience: Duration,
+    /// The only roots to trust (PEM); those of the operating system if absent.
+    pub roots: Option<Vec<u8>>,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self { connections: 10, patience: Duration::from_secs(10), roots: None }
+    }
+}
+
+/// The ledger cannot be opened. Nothing of the address is shown, because it may hold a password.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PostgresSetupError {
+    /// The address is no address.
+    #[error("the address is not postgres://user:password@host:port/database")]
+    Address,
+    /// The roots cannot be read.
+    #[error("the roots are not certificates in PEM")]
+    Roots,
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up")]
+    Tls(#[from] rustls::Error),
+    /// The server is out of reach or refuses, or the database is no ledger of this environment.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+impl PostgresLedger {
+    /// Opens the ledger at an address of the form `postgres://user:password@host:port/database`, or
+    /// creates it there with the stamp of the environment. Of PostgreSQL's parameters `sslmode` is
+    /// `disable`, `prefer`, `require` or `verify-full`; the last two are the same, because TLS always
+    /// checks the server's certificate and name. Without it, TLS is required unless every host is this
+    /// computer.
+    ///
+    /// # Errors
+    /// [`PostgresSetupError`]; a [`LedgerError`] in it is `Unavailable` when the server is out of reach or
+    /// lets nobody in, and `Incompatible` when the database belongs to another environment, was written
+    /// by a newer version or is no ledger.
+    pub async fn open(
+        address: &str,
+        environment: Environment,
+        options: &PostgresOptions,
+    ) -> Result<Self, PostgresSetupError> {
+        let config = address::read(address)?;
+        let tls = address::tls(options.roots.as_deref())?;
+        let pool = Pool::new(config, tls, options.connections, options.patience);
+        schema::migrate(&pool, environment).await?;
+        Ok(Self { groups: Groups::new(pool.clone()), pool })
+    }
+}
+
+#[async_trait]
+impl Ledger for PostgresLedger {
+    async fn append(&self, append: Append) -> Result<Appended, LedgerError> {
+        self.groups.append(append).await
+    }
+
+    async fn replay(
+        &self,
+        tenant: &TenantId,
+        kind: JobKind,
+        key: &str,
+    ) -> Result<Option<([u8; 32], Submission)>, LedgerError> {
+        Ok(row::replay(&self.pool, tenant, kind, key).await?)
+    }
+
+    async fn job(&self, tenant: &TenantId, job: JobId) -> Result<Option<Submission>, LedgerError> {
+        Ok(row::job(&self.pool, job, tenant).await?)
+    }
+
+    async fn find_job(&self, job: JobId) -> Result<Option<Submission>, LedgerError> {
+        Ok(row::find_job(&self.pool, job).await?)
+    }
+
+    async fn search(
+        &self,
+        search: &Search,
+        after: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<Submission>, LedgerError> {
+        Ok(repeated!(listing::search(&self.pool, search, after, limit))?)
+    }
+
+    async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError> {
+        Ok(row::messages(&self.pool, job).await?)
+    }
+
+    async fn record(&self, tenant: &TenantId, record: RecordId) -> Result<Option<Submission>, LedgerError> {
+        Ok(row::record(&self.pool, record, tenant).await?)
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &Filter,
+        page: Page,
+    ) -> Result<Option<Listing>, LedgerError> {
+        Ok(repeated!(listing::list(&self.pool, tenant, filter, page))?)
+    }
+
+    async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError> {
+        Ok(work::claim(&self.pool, chain).await?)
+    }
+
+    async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError> {
+        Ok(work::select(&self.pool, lease.chain, selection).await?)
+    }
+
+    async fn overtaken(&self, lease: Lease, records: &[RecordId]) -> Result<Vec<Submission>, LedgerError> {
+        Ok(work::overtaken(&self.pool, lease.chain, records).await?)
+    }
+
+    async fn history(&self, tenant: &TenantId, invoice: &InvoiceId) -> Result<Vec<Submission>, LedgerError> {
+        Ok(row::history(&self.pool, tenant, invoice).await?)
+    }
+
+    async fn open_message(&self, lease: Lease, message: NewMessage) -> Result<Fenced, LedgerError> {
+        Ok(repeated!(settle::open_message(&self.pool, lease, &message))?)
+    }
+
+    async fn settle(&self, lease: Lease, settlement: Settlement) -> Result<Fenced, LedgerError> {
+        Ok(repeated!(settle::settle(&self.pool, lease, &settlement))?)
+    }
+
+    async fn due(&self, chain: ChainId) -> Result<Option<Timestamp>, LedgerError> {
+        Ok(work::due(&self.pool, chain).await?)
+    }
+
+    async fn due_chains(
+        &self,
+        after: Option<ChainId>,
+        limit: u32,
+    ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError> {
+        Ok(work::due_chains(&self.pool, after, limit).await?)
+    }
+
+    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
+        Ok(settle::hold(&self.pool, tenant, hold).await?)
+    }
+
+    async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {
+        Ok(settle::release(&self.pool, tenant, reason).await?)
+    }
+
+    async fn revise(&self, job: JobId, seen: &Progress, next: &Progress) -> Result<bool, LedgerError> {
+        Ok(repeated!(settle::revise(&self.pool, job, seen, next))?)
+    }
+
+    async fn chains(&self, tenant: &TenantId) -> Result<Vec<ChainState>, LedgerError> {
+        Ok(row::chains(&self.pool, tenant).await?)
+    }
+
+    async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError> {
+        Ok(row::records(&self.pool, chain, from, limit).await?)
+    }
+
+    async fn attempts(&self, job: JobId) -> Result<Vec<Attempt>, LedgerError> {
+        Ok(row::attempts(&self.pool, job).await?)
+    }
+
+    async fn answer_line(&self, job: JobId) -> Result<Option<Bytes>, LedgerError> {
+        Ok(row::answer_line(&self.pool, job).await?)
+    }
+
+    async fn usage(&self, tenant: &TenantId, since: &str) -> Result<Vec<Usage>, LedgerError> {
+        Ok(row::usage(&self.pool, tenant, since).await?)
+    }
+
+    async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError> {
+        Ok(row::turnover(&self.pool, tenant, since).await?)
+    }
+
+    async fn probe(&self) -> Result<(), LedgerError> {
+        self.pool.write("UPDATE ledger SET probes = probes + 1", &[]).await?;
+        Ok(())
+    }
+}
