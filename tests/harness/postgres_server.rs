@@ -108,7 +108,9 @@ impl PostgresServer {
             if log.contains("database system is ready to accept connections") {
                 return true;
             }
-            if log.contains("database system is shut down") || log.contains("FATAL") {
+            // Whoever asks too early is refused with a line of that kind too.
+            let fatal = |line: &str| line.contains("FATAL") && !line.contains("the database system is");
+            if log.contains("database system is shut down") || log.lines().any(fatal) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(10));

@@ -27,12 +27,8 @@ const RECORD: &[(&str, &str)] = &[
     ("huella", "n.huella"),
     ("previous", "n.previous"),
 ];
-const JOB: &[(&str, &str)] = &[
-    ("seq", "n.seq"),
-    ("id", "n.job::uuid"),
-    ("position", "n.position"),
-    ("request", "n.request::uuid"),
-];
+const JOB: &[(&str, &str)] =
+    &[("seq", "n.seq"), ("id", "n.job::uuid"), ("position", "n.position"), ("request", "n.request::uuid")];
 const IDEMPOTENCY: &[(&str, &str)] = &[("key", "'key of ' || n.number"), ("job", "n.seq")];
 
 type Waiting = (String, oneshot::Sender<()>);
@@ -83,11 +79,11 @@ struct Chain {
 impl Chain {
     async fn open(address: &str, seq: i64) -> Self {
         let client = connect(address).await;
-        let head = client.query_one("SELECT length, last_huella FROM chain WHERE seq = $1", &[&seq]).await.unwrap();
+        let head =
+            client.query_one("SELECT length, last_huella FROM chain WHERE seq = $1", &[&seq]).await.unwrap();
         let (length, huella) = (head.get(0), head.get(1));
-        let of_last = format!(
-            "WHERE seq = (SELECT max(seq) FROM record WHERE chain = {seq} AND position = {length})"
-        );
+        let of_last =
+            format!("WHERE seq = (SELECT max(seq) FROM record WHERE chain = {seq} AND position = {length})");
         let record = insert(&client, "record", &of_last, RECORD).await;
         let job = insert(&client, "job", &of_last, JOB).await;
         let of_job = of_last.replacen("seq", "job", 1);

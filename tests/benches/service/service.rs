@@ -51,7 +51,8 @@ impl Service {
         // Nobody is asked at that address: the accounts have no certificate.
         let authority = ["--environment", "sandbox", "--authority-url", "https://127.0.0.1:1"];
         let vault_key = format!("1:{}", BASE64.encode([7; 32]));
-        let secrets = ["--vault-key", &vault_key, "--admin-key", ADMIN_KEY, "--key-pepper", PEPPER, "--rates", "false"];
+        let secrets =
+            ["--vault-key", &vault_key, "--admin-key", ADMIN_KEY, "--key-pepper", PEPPER, "--rates", "false"];
         let place = ["--listen", "127.0.0.1:0", "--data-dir", folder.to_str().unwrap()];
         let arguments = [&["serve"], &authority[..], &secrets, &place, settings].concat();
         let process = Process::start("verifactu-server", &arguments);
