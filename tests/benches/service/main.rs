@@ -53,6 +53,7 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() {
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let arguments = Arguments::parse();
     build_service();
     println!("| ledger | records before | accepted per second | engine, rows of as many | ratio |");

@@ -13,7 +13,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
 };
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::raw::GROUP;
@@ -37,7 +37,6 @@ type Waiting = (String, oneshot::Sender<()>);
 pub(crate) async fn load(address: &str, callers: usize, time: Duration, run: u32) -> f64 {
     let client = connect(address).await;
     let chains = client.query("SELECT seq FROM chain", &[]).await.unwrap();
-    let began = Instant::now();
     let (mut writers, mut tasks) = (JoinSet::new(), JoinSet::new());
     let mut chains_calls = Vec::new();
     for chain in &chains {
@@ -46,7 +45,7 @@ pub(crate) async fn load(address: &str, callers: usize, time: Duration, run: u32
         writers.spawn(chain.write_for_ever(waiting));
         chains_calls.push(calls);
     }
-    let chains_calls = Arc::new(chains_calls);
+    let (chains_calls, began) = (Arc::new(chains_calls), Instant::now());
     for caller in 0..callers {
         let calls = chains_calls.clone();
         tasks.spawn(async move {
@@ -73,7 +72,7 @@ struct Chain {
     seq: i64,
     length: i64,
     huella: String,
-    statement: String,
+    statement: Statement,
 }
 
 impl Chain {
@@ -100,11 +99,11 @@ impl Chain {
              UPDATE chain SET length = $8, last_huella = $9, last_number = $10, \
              pending = pending + (SELECT count(*) FROM new) WHERE seq = {seq}"
         );
+        let statement = client.prepare(&statement).await.unwrap();
         Self { client, seq, length, huella, statement }
     }
 
     async fn write_for_ever(mut self, mut waiting: mpsc::Receiver<Waiting>) {
-        let statement = self.client.prepare(&self.statement).await.unwrap();
         while let Some(first) = waiting.recv().await {
             let mut group = vec![first];
             while group.len() < GROUP
@@ -127,7 +126,7 @@ impl Chain {
             let (records, jobs, requests) = (ids(), ids(), ids());
             self.client
                 .execute(
-                    &statement,
+                    &self.statement,
                     &[
                         &records,
                         &jobs,

@@ -73,7 +73,7 @@ impl Service {
         let mut keys = Vec::new();
         for issuer in ISSUERS {
             let id = format!("account-{issuer}");
-            post("/admin/tenants", json!({"id": id, "plan": "enterprise"})).await;
+            post("/admin/tenants", json!({"id": id})).await;
             let wanted = json!({"tenantId": id, "scopes": ["invoices:write"]});
             let created = post("/admin/api-keys", wanted).await;
             let text = created["apiKey"]["key"].as_str().unwrap().to_owned();
