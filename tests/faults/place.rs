@@ -21,6 +21,8 @@ use serde_json::{Value, json};
 /// How long a worker keeps a chain without a sign of life.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
 const ADMIN_KEY: &str = "operator";
+/// What takes a process of the service longer is no answer.
+pub(crate) const ANSWER: Duration = Duration::from_secs(5);
 /// How long a step of the preparation, or a look at the end, may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -116,7 +118,7 @@ impl Place {
             },
             disk,
             sandbox,
-            http: reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build().unwrap(),
+            http: reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap(),
             urls: Arc::default(),
             accounts: Vec::new(),
             hooks: Arc::default(),
@@ -233,7 +235,7 @@ impl Place {
             let urls = self.urls.read().unwrap().clone();
             let url = format!("{}/v1{path}", urls[turn % urls.len()]);
             let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
-            let mut request = self.http.request(method, url).header(key.0, key.1);
+            let mut request = self.http.request(method, url).timeout(ANSWER).header(key.0, key.1);
             if let Some(body) = &body {
                 request = request.json(body);
             }

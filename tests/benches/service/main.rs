@@ -46,6 +46,9 @@ struct Arguments {
     /// Accounts of the memory's figure, each with ten chains.
     #[arg(long, default_value_t = 10_000)]
     tenants: u64,
+    /// Measure the released program as it is there, and build none.
+    #[arg(long)]
+    as_built: bool,
     /// Cargo says so.
     #[arg(long, hide = true)]
     bench: bool,
@@ -55,7 +58,9 @@ struct Arguments {
 async fn main() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let arguments = Arguments::parse();
-    build_service();
+    if !arguments.as_built {
+        build_service();
+    }
     println!("| ledger | records before | accepted per second | engine, rows of as many | ratio |");
     println!("|---|--:|--:|--:|--:|");
     let folder = tempfile::tempdir().unwrap();
@@ -66,11 +71,7 @@ async fn main() {
     memory(&arguments, crowd.path()).await;
 }
 
-/// The program that is measured is the released one, unless this is a trial without optimisation.
 fn build_service() {
-    if cfg!(debug_assertions) {
-        return;
-    }
     let build = ["build", "--release", "-p", "verifactu-server"];
     assert!(Command::new(env!("CARGO")).args(build).status().unwrap().success());
 }
