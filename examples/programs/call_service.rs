@@ -8,7 +8,7 @@
 use std::{error::Error, path::Path, time::Duration};
 
 use verifactu_client::{
-    Client, IdempotencyKey,
+    Client, IdempotencyKey, Operator,
     api::{CreateApiKey, CreateTenant, JobStatus, Line, Person, Scope, SendInvoice},
 };
 use verifactu_core::{
@@ -37,8 +37,8 @@ async fn main() -> Outcome<()> {
     let service = service(&sandbox, directory.path()).await?;
     let address = format!("http://{}/v1", service.address());
 
-    let operator = Client::builder(&address).admin_key(service.admin_key().clone()).build()?;
-    let key = open_account(&operator).await?;
+    let admin = Client::builder(&address).admin_key(service.admin_key().clone()).build()?;
+    let key = open_account(&admin.operator()).await?;
 
     let client = Client::builder(&address).api_key(key).build()?;
     let issued = sandbox.pki().issue(&Holder::seal(ISSUER, ISSUER_NAME).with_passphrase(PASSPHRASE))?;
@@ -80,7 +80,7 @@ async fn service(sandbox: &RunningSandbox, directory: &Path) -> Outcome<Running>
 }
 
 /// What the operator does for a new customer.
-async fn open_account(operator: &Client) -> Outcome<Secret> {
+async fn open_account(operator: &Operator) -> Outcome<Secret> {
     let tenant_id = TenantId::parse("talleres-ebro")?;
     let tenant = CreateTenant {
         id: tenant_id.clone(),

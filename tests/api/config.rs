@@ -92,6 +92,12 @@ fn each_wrong_setting_is_named() {
         ),
         (vec![("limit-body", "1 TB")], vec![], "--limit-body: expected a number of bytes"),
         (vec![("max-records", "1001")], vec![], "--max-records: expected 1 to 1000"),
+        (
+            vec![("validation-demote", "1206,1260x")],
+            vec![],
+            "--validation-demote: expected rules that may be",
+        ),
+        (vec![("validation-demote", "1208")], vec![], "--validation-demote: expected rules that may be"),
         (vec![("queue", "http://x")], vec![], "--queue: expected memory, redis:// or rediss://"),
         (vec![("queue-name", "a{b}")], vec![], "--queue-name: expected 1 to 64 letters"),
         (vec![("role", "worker")], vec![], "--queue is required in the roles api and worker"),

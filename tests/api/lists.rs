@@ -40,7 +40,6 @@ async fn filters_narrow_the_lists_down() {
         ("numSerie=A+2", vec!["A 2"]),
         ("from=2000-01-01&to=2999-01-01&status=SUCCEEDED", vec!["A/1"]),
         ("to=2000-01-01T00:00:00Z", vec![]),
-        ("status=", vec!["A/1", "A 2", "A/1"]),
     ] {
         let answer = jobs(query).await.expect(200);
         assert_eq!(texts(&answer["jobs"], "numSerie"), wanted, "{query}");
@@ -72,6 +71,7 @@ async fn filters_narrow_the_lists_down() {
     }
     for (query, field) in [
         ("status=NEW", "status"),
+        ("status=", "status"),
         ("limit=0", "limit"),
         ("limit=201", "limit"),
         ("offset=-1", "offset"),

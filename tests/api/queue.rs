@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use harness::redis_server::RedisServer;
-use verifactu_core::types::Secret;
-use verifactu_server::config::{Config, QueueConfig, Role};
+use serde_json::json;
+use verifactu_core::{queue::Rate, types::Secret};
+use verifactu_server::config::{Config, QueueConfig, Rates, Role};
 
-use crate::world::{World, invoice};
+use crate::world::{SCOPES, World, invoice};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -82,4 +83,77 @@ async fn one_process_takes_requests_and_another_sends() {
     world.ask_at(at, "GET", "/v1/me").key(&key).send().await.fails(404, "not_found");
     world.ask_at(at, "GET", "/ready").send().await.expect(200);
     worker.stop().await;
+}
+
+/// How often the server was asked for a value, which is once for each look at a mark.
+fn looks(server: &RedisServer) -> u64 {
+    let told: String = server.command("INFO commandstats");
+    let line = told.lines().find_map(|line| line.strip_prefix("cmdstat_get:calls="));
+    line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
+}
+
+#[tokio::test]
+async fn a_request_waits_for_its_twin_on_another_node_and_answers_from_the_ledger() {
+    let server = RedisServer::start();
+    let world = World::with(shared(&server)).await;
+    let other = world.beside(|_| {}).await;
+    let key = world.ready_account("acme").await;
+    // Another process has begun with this key.
+    let _: String =
+        server.command("SET {verifactu:sandbox}:mark:acme:send:twin other:9999999999999999 PX 600000");
+    let before = looks(&server);
+    let body = invoice("T-1");
+    let first = world.ask("POST", "/v1/send-invoice").key(&key).idempotency("twin").json(&body);
+    let twin = async {
+        let deadline = Instant::now() + PATIENCE;
+        while looks(&server) < before + 4 {
+            assert!(Instant::now() < deadline, "nobody looks at the mark");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let ask = world.ask_at(other.address(), "POST", "/v1/send-invoice").key(&key).idempotency("twin");
+        ask.json(&body).await.expect(202)
+    };
+    let (waited, made) = tokio::join!(first, twin);
+    assert_eq!(waited.header("idempotency-replayed"), "true");
+    assert!([200, 202].contains(&waited.status), "{}", waited.body);
+    assert_eq!(waited.body["jobId"], made["jobId"]);
+}
+
+#[tokio::test]
+async fn a_mark_that_nobody_takes_away_is_no_answer() {
+    let server = RedisServer::start();
+    let world = World::with(shared(&server)).await;
+    let key = world.ready_account("acme").await;
+    let _: String =
+        server.command("SET {verifactu:sandbox}:mark:acme:send:dead other:9999999999999999 PX 600000");
+    let ask = world.ask("POST", "/v1/send-invoice").key(&key).idempotency("dead");
+    ask.json(&invoice("D-1")).await.expect(202);
+    // A request that was refused leaves no mark behind.
+    let refused = world.ask("POST", "/v1/send-invoice").key(&key).idempotency("refused");
+    refused.json(&json!({})).await.fails(400, "validation_failed");
+    assert_eq!(server.command::<u32>("EXISTS {verifactu:sandbox}:mark:acme:send:refused"), 0);
+}
+
+#[tokio::test]
+async fn rates_are_shared_and_outlive_the_server_that_shares_them() {
+    let mut server = RedisServer::start();
+    let rated = |config: &mut Config| {
+        shared(&server)(config);
+        config.rates = Rates::all(Rate::per_minute(1).with_burst(2));
+    };
+    let world = World::with(rated).await;
+    let other = world.beside(rated).await;
+    let key = world.account(json!({ "id": "acme" }), SCOPES).await;
+    let here = || world.ask("GET", "/v1/me").key(&key);
+    let there = || world.ask_at(other.address(), "GET", "/v1/me").key(&key);
+    here().send().await.expect(200);
+    there().send().await.expect(200);
+    here().send().await.fails(429, "rate_limited");
+    there().send().await.fails(429, "rate_limited");
+
+    server.kill();
+    for _ in 0..2 {
+        here().send().await.expect(200);
+    }
+    here().send().await.fails(429, "rate_limited");
 }

@@ -41,7 +41,8 @@ impl Place {
         config.authority.ca = Some(ca);
         let server = Server::start(config).await.unwrap();
         let address = format!("http://{}", server.address());
-        let operator = Client::builder(&address).admin_key(server.admin_key().clone()).build().unwrap();
+        let admin = Client::builder(&address).admin_key(server.admin_key().clone()).build().unwrap();
+        let operator = admin.operator();
         let tenant = CreateTenant {
             id: TenantId::parse("erp").unwrap(),
             name: None,

@@ -129,7 +129,7 @@ async fn a_key_is_shown_in_no_error() {
         scopes: vec![Scope::InvoicesRead],
         expires_at: None,
     };
-    let found = service.client().create_api_key(&wanted).await.unwrap_err();
+    let found = service.client().operator().create_api_key(&wanted).await.unwrap_err();
     assert!(matches!(found, Error::Unexpected { status: 201, .. }));
     assert!(!format!("{found} {found:?}").contains("vf_fresh"));
 }

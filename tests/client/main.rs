@@ -7,6 +7,7 @@ mod answers;
 mod bodies;
 mod configuration;
 mod repeats;
+mod routes;
 mod scripted;
 mod service;
 mod waits;

@@ -85,11 +85,11 @@ async fn a_key_is_not_made_twice() {
         expires_at: None,
     };
     let service = Scripted::start([unavailable(), accepted("")]).await;
-    assert_eq!(service.client().create_api_key(&wanted).await.unwrap_err().status(), Some(503));
+    assert_eq!(service.client().operator().create_api_key(&wanted).await.unwrap_err().status(), Some(503));
     assert_eq!(service.seen().len(), 1);
 
     let service = Scripted::start([error(429, "", "rate_limited", json!({})), unavailable()]).await;
-    assert_eq!(service.client().create_api_key(&wanted).await.unwrap_err().status(), Some(503));
+    assert_eq!(service.client().operator().create_api_key(&wanted).await.unwrap_err().status(), Some(503));
     let seen = service.seen();
     assert_eq!((seen.len(), seen[1].header("x-admin-key")), (2, Some("operator")));
     assert_eq!(seen[1].header("x-api-key"), None);

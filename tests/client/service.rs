@@ -18,17 +18,17 @@ use verifactu_server::{
 
 use crate::scripted::{HUELLA, invoice};
 
-const PATIENCE: Duration = Duration::from_secs(60);
-const ISSUER: &str = "B12345674";
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const ISSUER: &str = "B12345674";
 
-struct World {
-    sandbox: RunningSandbox,
-    server: Running,
+pub(crate) struct World {
+    pub(crate) sandbox: RunningSandbox,
+    pub(crate) server: Running,
     _data: tempfile::TempDir,
 }
 
 impl World {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let data = tempfile::tempdir().unwrap();
         let settings = Settings { wait_seconds: Some(1), ..Settings::default() };
         let sandbox = SandboxConfig::default().settings(settings).start().await.unwrap();
@@ -43,16 +43,21 @@ impl World {
         Self { sandbox, server, _data: data }
     }
 
-    fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         format!("http://{}/v1", self.server.address())
     }
 
-    fn operator(&self) -> Client {
+    pub(crate) fn admin(&self) -> Client {
         Client::builder(&self.address()).admin_key(self.server.admin_key().clone()).build().unwrap()
     }
 
-    fn pkcs12(&self) -> SecretBytes {
-        let holder = Holder::representative("12345678Z", "EBRO GARCIA ANA", ISSUER, "Emisor SL");
+    pub(crate) fn pkcs12(&self) -> SecretBytes {
+        self.pkcs12_of(ISSUER)
+    }
+
+    /// The file of a certificate of somebody who represents this entity.
+    pub(crate) fn pkcs12_of(&self, entity: &str) -> SecretBytes {
+        let holder = Holder::representative("12345678Z", "EBRO GARCIA ANA", entity, "Emisor SL");
         let file = self.sandbox.pki().issue(&holder.with_passphrase("test")).unwrap().pkcs12().unwrap();
         SecretBytes::new(file.to_vec())
     }
@@ -74,20 +79,21 @@ fn system() -> ComputerSystem {
     }
 }
 
-fn key(text: &str) -> IdempotencyKey {
+pub(crate) fn key(text: &str) -> IdempotencyKey {
     IdempotencyKey::parse(text).unwrap()
 }
 
-fn number(text: &str) -> InvoiceNumber {
+pub(crate) fn number(text: &str) -> InvoiceNumber {
     InvoiceNumber::parse(text).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_invoice_goes_all_the_way() {
     let world = World::start().await;
-    let operator = world.operator();
-    assert_eq!(operator.health().await.unwrap().status, "ok");
-    assert!(operator.ready().await.unwrap().ready);
+    let admin = world.admin();
+    let operator = admin.operator();
+    assert_eq!(admin.health().await.unwrap().status, "ok");
+    assert!(admin.ready().await.unwrap().ready);
 
     // Account and key.
     let tenant = CreateTenant {

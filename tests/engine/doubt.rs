@@ -4,9 +4,10 @@ use std::{collections::HashMap, time::Duration};
 
 use verifactu_core::{
     authority::Service,
-    job::{Csv, JobKind, JobState, Standing},
+    job::{Csv, FailureClass, JobKind, JobState, Standing},
     ledger::Submission,
     testing::Chance,
+    types::TenantId,
 };
 use verifactu_server::sandbox::{self, Effect, Fault, MessageKind};
 
@@ -121,6 +122,28 @@ async fn many_doubts_cost_few_queries_and_one_costs_an_exact_one() {
         assert_settled_right(&world, &accepted, Asked::WithSuccess, &format!("{size} in pages of {page}"))
             .await;
     }
+}
+
+/// The authority holds a record under the invoice's key that nobody here made.
+#[tokio::test]
+async fn a_record_of_somebody_else_is_told_and_not_taken_for_ours() {
+    let world = World::new().await;
+    let mut theirs = send("F-1");
+    theirs.tenant = TenantId::parse("otro").unwrap();
+    world.accept(theirs).await;
+    world.run().await;
+    // At the same moment both would be the same record.
+    world.clock.advance(MINUTE);
+    let ours = world.accept(send("F-1")).await.job.id;
+    world.run().await;
+    assert_eq!(world.progress(ours).await.standing, Standing::InDoubt, "a duplicate has no huella");
+    world.clock.advance(MINUTE);
+    world.run().await;
+    let progress = world.progress(ours).await;
+    assert_eq!((progress.state, progress.standing), (JobState::Failed, Standing::Rejected));
+    assert_eq!(progress.failure.unwrap().class, FailureClass::ForeignDuplicate);
+    assert_eq!(progress.csv, None);
+    assert_eq!(world.registered("F-1").await, 1);
 }
 
 /// A list without end is not read to its end, and its invoices are still found out about.

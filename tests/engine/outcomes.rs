@@ -212,10 +212,16 @@ async fn an_authority_out_of_reach_delays_and_burns_nothing() {
     let progress = world.progress(job).await;
     assert_eq!((progress.state, progress.attempts), (JobState::Failed, 0));
     assert_eq!(progress.failure.unwrap().class, FailureClass::Unreachable);
+    let behind = world.accept(send("F-2")).await.job.id;
+    world.clock.advance(Duration::from_secs(20));
+    world.run().await;
+    assert_eq!(world.state(behind).await, JobState::Pending, "what stands behind it waits");
     world.at(&url);
     world.restart().await;
-    world.run_for(3 * MINUTE, MINUTE).await;
-    assert_eq!(world.state(job).await, JobState::Succeeded);
+    world.run_for(5 * MINUTE, MINUTE).await;
+    for job in [job, behind] {
+        assert_eq!(world.state(job).await, JobState::Succeeded);
+    }
 }
 
 #[tokio::test]
@@ -234,7 +240,7 @@ async fn a_certificate_that_is_not_entitled_holds_the_chain_and_burns_nothing() 
     assert_eq!(world.state(job).await, JobState::Pending);
 
     *world.presenter.0.lock().unwrap() = right;
-    world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap();
+    world.ledger.release(&tenant(), None, HoldReason::Certificate).await.unwrap();
     world.engine.sweep().await.unwrap();
     world.run().await;
     assert_eq!(world.state(job).await, JobState::Succeeded);
@@ -250,7 +256,7 @@ async fn a_chain_without_certificate_waits_for_one() {
     assert_eq!((progress.state, progress.attempts, progress.next_retry_at), (JobState::Pending, 0, None));
     assert_eq!(progress.failure.unwrap().class, FailureClass::AccessRefused);
     *world.presenter.0.lock().unwrap() = right;
-    world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap();
+    world.ledger.release(&tenant(), None, HoldReason::Certificate).await.unwrap();
     world.engine.sweep().await.unwrap();
     world.run().await;
     assert_eq!(world.state(job).await, JobState::Succeeded);
@@ -265,7 +271,7 @@ async fn late_records_say_so_and_are_not_flagged() {
     world.clock.advance(10 * MINUTE);
     let fresh = world.accept(send("F-2")).await.job.id;
     *world.presenter.0.lock().unwrap() = right;
-    world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap();
+    world.ledger.release(&tenant(), None, HoldReason::Certificate).await.unwrap();
     world.engine.sweep().await.unwrap();
     world.run().await;
     assert_eq!(world.progress(late).await.standing, Standing::Accepted, "sent with its incident, so no 2004");

@@ -186,7 +186,7 @@ async fn a_certificate_uploaded_during_a_refusal_is_not_missed() {
         tokio::task::yield_now().await;
     }
     *world.presenter.0.lock().unwrap() = right;
-    let released = world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap();
+    let released = world.ledger.release(&tenant(), None, HoldReason::Certificate).await.unwrap();
     assert!(released.is_empty(), "nothing was held yet");
     assert!(refused.await.unwrap());
     world.run_for(2 * MINUTE, MINUTE).await;
@@ -214,7 +214,7 @@ async fn a_doubt_is_looked_up_in_the_month_that_the_record_states() {
 
 #[tokio::test]
 async fn a_query_that_is_shut_out_holds_the_chain_and_sends_nothing() {
-    for (code, reason) in [(4141, HoldReason::Operator), (4112, HoldReason::Certificate)] {
+    for (code, reason) in [(4141, HoldReason::Suspended), (4112, HoldReason::Certificate)] {
         let world = World::new().await;
         world.sandbox.arm(Fault::new(Effect::Cut).on(MessageKind::Submission));
         let refuse = Effect::SoapFault { code: Some(code), side: FaultSide::Client };

@@ -10,7 +10,7 @@ use verifactu_core::{
 };
 use verifactu_server::sandbox::{Effect, Fault};
 
-use crate::world::{World, cancel, correct, invoice, send, submit};
+use crate::world::{World, cancel, correct, invoice, of_issuer, send, submit};
 
 async fn refusal(world: &World, submit: verifactu_core::engine::Submit) -> Refusal {
     match world.engine.accept(submit).await.unwrap() {
@@ -66,6 +66,27 @@ async fn times_never_go_back_along_a_chain() {
     let mismatch = refusal(&world, false_huella).await;
     assert!(matches!(mismatch, Refusal::HuellaMismatch { .. }), "{mismatch:?}");
     world.accept(stamped("F-3", Some(ours.record.huella), &ahead)).await;
+
+    // The chain's head is now 50 s ahead of the clock; a clock that was set back is told of.
+    world.clock.set(world.clock.now() - Duration::from_secs(11));
+    let skewed = refusal(&world, send("F-4")).await;
+    assert!(matches!(skewed, Refusal::ClockSkew { .. }), "{skewed:?}");
+}
+
+/// An account that invoices for several issuers says so in every record from then on.
+#[tokio::test]
+async fn the_number_of_issuers_is_stated() {
+    let world = World::new().await;
+    for (submit, several) in [
+        (send("F-1"), "N"),
+        (send("F-2"), "N"),
+        (of_issuer(send("G-1"), "A58818501"), "S"),
+        (send("F-3"), "S"),
+    ] {
+        let xml = world.accept(submit).await.record.xml;
+        let stated = format!("<IndicadorMultiplesOT>{several}</IndicadorMultiplesOT>");
+        assert!(String::from_utf8_lossy(&xml).contains(&stated), "{several}");
+    }
 }
 
 #[tokio::test]

@@ -201,7 +201,7 @@ async fn row_5_a_certificate_that_is_not_let_in_holds_the_chain() {
         assert_eq!(chain.hold.as_ref().unwrap().reason, HoldReason::Certificate, "{exchange:?}");
         world.run_for(Duration::from_secs(HOUR), Duration::from_secs(MINUTE)).await;
         assert_eq!(world.wire.passed(Service::Registration).len(), 1, "{exchange:?}");
-        world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap();
+        world.ledger.release(&tenant(), None, HoldReason::Certificate).await.unwrap();
         world.engine.sweep().await.unwrap();
         world.run().await;
         assert_eq!(world.state(job).await, JobState::Succeeded, "{exchange:?}");
@@ -242,11 +242,11 @@ async fn row_6_a_suspended_presenter_is_held_in_all_its_chains() {
         assert_eq!((progress.state, progress.attempts), (JobState::Pending, 0));
     }
     for chain in world.ledger.chains(&tenant()).await.unwrap() {
-        assert_eq!(chain.hold.unwrap().reason, HoldReason::Operator);
+        assert_eq!(chain.hold.unwrap().reason, HoldReason::Suspended);
     }
     // A new certificate is not enough.
-    assert!(world.ledger.release(&tenant(), HoldReason::Certificate).await.unwrap().is_empty());
-    assert_eq!(world.ledger.release(&tenant(), HoldReason::Operator).await.unwrap().len(), 4);
+    assert!(world.ledger.release(&tenant(), None, HoldReason::Certificate).await.unwrap().is_empty());
+    assert_eq!(world.ledger.release(&tenant(), None, HoldReason::Suspended).await.unwrap().len(), 4);
     world.engine.sweep().await.unwrap();
     world.run().await;
     for job in jobs {

@@ -25,6 +25,7 @@ pub struct Wire {
     clock: Arc<ManualClock>,
     passed: Mutex<Vec<Passed>>,
     spoils: Mutex<VecDeque<Spoil>>,
+    takes: Mutex<Duration>,
 }
 
 /// A message that the engine sent.
@@ -46,15 +47,26 @@ pub enum Spoil {
     Answer(Exchange),
     /// Nothing ever comes back.
     Hang,
+    /// The authority's answer arrives, and is this by then.
+    Change(fn(String) -> Vec<u8>),
+    /// The authority's answer arrives, and this happens at the same time.
+    Then(Box<dyn FnOnce() + Send>),
+    /// Whoever sends breaks down.
+    Panic,
 }
 
 impl Wire {
     pub fn new(inner: Arc<dyn Authority>, clock: Arc<ManualClock>) -> Self {
-        Self { inner, clock, passed: Mutex::default(), spoils: Mutex::default() }
+        Self { inner, clock, passed: Mutex::default(), spoils: Mutex::default(), takes: Mutex::default() }
     }
 
     pub fn spoil(&self, spoil: Spoil) {
         self.spoils.lock().unwrap().push_back(spoil);
+    }
+
+    /// How long each exchange takes from now on, by the engine's clock.
+    pub fn takes(&self, time: Duration) {
+        *self.takes.lock().unwrap() = time;
     }
 
     pub fn passed(&self, service: Service) -> Vec<Passed> {
@@ -79,6 +91,7 @@ impl Authority for Wire {
     async fn exchange(&self, mut request: Request) -> Exchange {
         let body = String::from_utf8(request.body.to_vec()).unwrap();
         self.note(&request, &body);
+        self.clock.advance(*self.takes.lock().unwrap());
         if request.service == Service::Query {
             return self.inner.exchange(request).await;
         }
@@ -90,6 +103,19 @@ impl Authority for Wire {
             None => self.inner.exchange(request).await,
             Some(Spoil::Answer(exchange)) => exchange,
             Some(Spoil::Hang) => std::future::pending().await,
+            Some(Spoil::Change(change)) => match self.inner.exchange(request).await {
+                Exchange::Answered(answered) => {
+                    let body = change(String::from_utf8(answered.body.to_vec()).unwrap()).into();
+                    Exchange::Answered(Answered { body, ..answered })
+                }
+                other => other,
+            },
+            Some(Spoil::Then(then)) => {
+                let exchange = self.inner.exchange(request).await;
+                then();
+                exchange
+            }
+            Some(Spoil::Panic) => panic!("as the test wants it"),
             Some(Spoil::LoseAnswerToSome(mut chance)) => {
                 if let Some(some) = some_of(&body, &mut chance) {
                     request.body = some.into();

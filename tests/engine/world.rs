@@ -85,6 +85,11 @@ impl World {
         Self { sandbox, engine, ledger, clock, presenter, wire, parts }
     }
 
+    /// What its engine works with, for another.
+    pub fn parts(&self) -> Parts {
+        self.parts.clone()
+    }
+
     /// The engine as a process finds it that starts anew on the same ledger.
     pub async fn restart(&mut self) {
         self.parts.queue = Arc::new(MemoryQueue::default());

@@ -1,5 +1,10 @@
 //! The shared ledger, on a server of the tests' own.
 
+mod access;
+mod outage;
+mod races;
+mod support;
+
 use std::sync::Arc;
 
 use harness::postgres_server::PostgresServer;

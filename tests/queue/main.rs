@@ -5,6 +5,7 @@
 
 mod access;
 mod faults;
+mod sentinel;
 
 mod redis_suite {
     use harness::redis_server::RedisServer;

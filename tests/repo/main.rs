@@ -4,6 +4,7 @@
 //! tables that say who may do what stand here, in the modules.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
+mod decisions;
 mod dependencies;
 mod documents;
 mod files;

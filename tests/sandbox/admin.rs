@@ -62,7 +62,10 @@ async fn settings() {
     assert_eq!(census["listed"]["11111111H"], json!({ "status": "missing" }));
     assert_eq!(
         settings,
-        json!({ "wait_seconds": 60, "page_size": 10000, "clock_margin_seconds": 240, "presenters": "holder" })
+        json!({
+            "wait_seconds": 60, "page_size": 10000, "clock_margin_seconds": 240, "presenters": "holder",
+            "requirements": null,
+        })
     );
     let change = json!({ "wait_seconds": null, "clock_margin_seconds": 0, "presenters": "anyone" });
     let (status, changed) = send(&client, "PUT", format!("{url}/settings"), change).await;

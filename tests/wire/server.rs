@@ -1,8 +1,11 @@
 //! A host to exchange with: real TLS over loopback, and a script of what it does with each request.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
@@ -101,6 +104,7 @@ pub struct Server {
     pub address: String,
     pub seen: Arc<Mutex<Vec<Seen>>>,
     pub connections: Arc<AtomicUsize>,
+    poured: Arc<Mutex<Option<usize>>>,
     task: JoinHandle<()>,
 }
 
@@ -135,16 +139,33 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("https://{}", listener.local_addr().unwrap());
         let (seen, connections) = (Arc::<Mutex<Vec<Seen>>>::default(), Arc::<AtomicUsize>::default());
+        let poured = Arc::<Mutex<Option<usize>>>::default();
         let task = tokio::spawn({
             let (seen, connections) = (Arc::clone(&seen), Arc::clone(&connections));
+            let poured = Arc::clone(&poured);
             async move {
                 while let Ok((stream, _)) = listener.accept().await {
                     connections.fetch_add(1, Ordering::SeqCst);
-                    tokio::spawn(serve(acceptor.clone(), stream, deed.clone(), Arc::clone(&seen)));
+                    let serve = serve(acceptor.clone(), stream, deed.clone(), Arc::clone(&seen));
+                    let poured = Arc::clone(&poured);
+                    tokio::spawn(async move {
+                        let sent = serve.await;
+                        *poured.lock().unwrap() = Some(sent);
+                    });
                 }
             }
         });
-        Self { address, seen, connections, task }
+        Self { address, seen, connections, poured, task }
+    }
+
+    /// How many bytes it poured, once the client has gone.
+    pub async fn poured(&self) -> usize {
+        loop {
+            if let Some(poured) = *self.poured.lock().unwrap() {
+                return poured;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     pub fn requests(&self) -> Vec<Seen> {
@@ -156,7 +177,8 @@ impl Server {
     }
 }
 
-async fn serve(acceptor: TlsAcceptor, stream: TcpStream, deed: Deed, seen: Arc<Mutex<Vec<Seen>>>) {
+/// Does what the script says, and returns how much it poured.
+async fn serve(acceptor: TlsAcceptor, stream: TcpStream, deed: Deed, seen: Arc<Mutex<Vec<Seen>>>) -> usize {
     let mut stream = match acceptor.accept(stream).into_fallible().await {
         Ok(stream) => stream,
         Err((_, mut stream)) => {
@@ -164,11 +186,11 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, deed: Deed, seen: Arc<M
             let _ = stream.shutdown().await;
             let mut rest = [0; 4096];
             while stream.read(&mut rest).await.is_ok_and(|read| read > 0) {}
-            return;
+            return 0;
         }
     };
     if let Deed::Close = deed {
-        return;
+        return 0;
     }
     while let Some(request) = request(&mut stream).await {
         seen.lock().unwrap().push(request);
@@ -180,17 +202,21 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, deed: Deed, seen: Arc<M
             Deed::AnswerAndClose(answer) => {
                 let _ = stream.write_all(answer).await;
                 let _ = stream.flush().await;
-                return;
+                return 0;
             }
             Deed::Stall => std::future::pending().await,
             Deed::Pour(head) => {
                 let _ = stream.write_all(head).await;
-                while stream.write_all(&[b'x'; 4096]).await.is_ok() {}
-                return;
+                let mut poured = 0;
+                while stream.write_all(&[b'x'; 4096]).await.is_ok() {
+                    poured += 4096;
+                }
+                return poured;
             }
-            Deed::Close => return,
+            Deed::Close => return 0,
         }
     }
+    0
 }
 
 async fn request(stream: &mut TlsStream<TcpStream>) -> Option<Seen> {

@@ -154,6 +154,26 @@ async fn after_the_message_has_left_every_failure_is_in_doubt() {
     }
 }
 
+/// A host that would send a gigabyte is left once the limit is passed. What it could not send takes no
+/// memory: what was on its way by then fits into the buffers of two sockets.
+#[tokio::test]
+async fn a_gigabyte_is_not_taken_in() {
+    const GIGABYTE: usize = 1 << 30;
+    const BUFFERS: usize = 24 << 20;
+    let heads = [
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {GIGABYTE}\r\n\r\n"),
+        "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_owned(),
+        format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{GIGABYTE:x}\r\n"),
+    ];
+    for head in heads {
+        let limits = Limits { exchange: LONG, ..Limits::default() };
+        let (exchange, server) = against(Door::Own, Deed::Pour(head.clone().into_bytes()), limits).await;
+        assert_eq!(no_answer(exchange), NoAnswer::TooLarge, "{head}");
+        let poured = server.poured().await;
+        assert!(poured < limits.answer + BUFFERS, "{poured} bytes: {head}");
+    }
+}
+
 #[tokio::test]
 async fn a_body_of_exactly_the_limit_is_read() {
     let body = vec![b'x'; 1000];

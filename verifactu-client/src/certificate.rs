@@ -28,16 +28,7 @@ impl Client {
         pfx: &SecretBytes,
         passphrase: &Secret,
     ) -> Result<CertificateStatus, Error> {
-        let upload = CertificateUpload {
-            pfx_base64: Secret::new(BASE64.encode(pfx.expose())),
-            pfx_passphrase: passphrase.clone(),
-        };
-        // A character takes at most six bytes in JSON, so the buffer never grows and leaves no copy.
-        let size = upload.pfx_base64.expose().len() + 6 * passphrase.expose().len() + FRAME;
-        let mut body = Zeroizing::new(Vec::with_capacity(size));
-        serde_json::to_writer(&mut *body, &upload).map_err(ConfigurationError::Body)?;
-        let request = Request::new(Method::POST, PATH, Caller::Account, Repeat::Safely);
-        self.call(&request.body(Bytes::from_owner(body))).await?.json()
+        self.call(&upload(PATH, pfx, passphrase)?).await?.json()
     }
 
     /// The certificate that the account has, if any.
@@ -56,4 +47,21 @@ impl Client {
         let request = Request::new(Method::DELETE, PATH, Caller::Account, Repeat::IfUntouched);
         self.call(&request).await?.json()
     }
+}
+
+/// The upload of a certificate to a path.
+pub(crate) fn upload(
+    path: impl Into<String>,
+    pfx: &SecretBytes,
+    passphrase: &Secret,
+) -> Result<Request<'static>, ConfigurationError> {
+    let upload = CertificateUpload {
+        pfx_base64: Secret::new(BASE64.encode(pfx.expose())),
+        pfx_passphrase: passphrase.clone(),
+    };
+    // A character takes at most six bytes in JSON, so the buffer never grows and leaves no copy.
+    let size = upload.pfx_base64.expose().len() + 6 * passphrase.expose().len() + FRAME;
+    let mut body = Zeroizing::new(Vec::with_capacity(size));
+    serde_json::to_writer(&mut *body, &upload).map_err(ConfigurationError::Body)?;
+    Ok(Request::new(Method::POST, path, Caller::Account, Repeat::Safely).body(Bytes::from_owner(body)))
 }

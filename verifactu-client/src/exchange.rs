@@ -1,10 +1,11 @@
 //! One request and its answer: attempts, waits, and what an answer is taken for.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use bytes::Bytes;
+use futures_util::{Stream, stream};
 use reqwest::{
-    Method, Response, StatusCode,
+    Method, Response, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -40,10 +41,12 @@ pub(crate) enum Repeat {
     Never,
 }
 
-/// A request. No `Debug`: a body may hold a passphrase.
+/// A request.
+#[derive(Clone)]
 pub(crate) struct Request<'a> {
     method: Method,
     path: String,
+    query: Vec<(String, String)>,
     caller: Caller,
     repeat: Repeat,
     key: Option<&'a IdempotencyKey>,
@@ -52,11 +55,35 @@ pub(crate) struct Request<'a> {
 
 impl<'a> Request<'a> {
     pub(crate) fn new(method: Method, path: impl Into<String>, caller: Caller, repeat: Repeat) -> Self {
-        Self { method, path: path.into(), caller, repeat, key: None, body: None }
+        Self { method, path: path.into(), query: Vec::new(), caller, repeat, key: None, body: None }
     }
 
     pub(crate) fn get(path: impl Into<String>) -> Self {
-        Self::new(Method::GET, path, Caller::Account, Repeat::Safely)
+        Self::read(path, Caller::Account)
+    }
+
+    pub(crate) fn read(path: impl Into<String>, caller: Caller) -> Self {
+        Self::new(Method::GET, path, caller, Repeat::Safely)
+    }
+
+    /// With a parameter.
+    pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.query.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// With the parameters that a filter stands for; what it does not say is left out.
+    pub(crate) fn filtered(self, filter: &impl Serialize) -> Self {
+        // A filter is a handful of texts and numbers, and those are always written.
+        let members = match serde_json::to_value(filter) {
+            Ok(serde_json::Value::Object(members)) => members,
+            _ => return self,
+        };
+        members.into_iter().fold(self, |request, (name, value)| match value {
+            serde_json::Value::Null => request,
+            serde_json::Value::String(text) => request.with(&name, text),
+            other => request.with(&name, other),
+        })
     }
 
     pub(crate) fn key(self, key: &'a IdempotencyKey) -> Self {
@@ -70,6 +97,16 @@ impl<'a> Request<'a> {
 
     pub(crate) fn json(self, body: &impl Serialize) -> Result<Self, ConfigurationError> {
         Ok(self.body(serde_json::to_vec(body).map_err(ConfigurationError::Body)?))
+    }
+}
+
+/// A body may hold a passphrase.
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -170,6 +207,26 @@ impl Client {
         tokio::time::timeout(limit, exchange).await.map_err(|_| Error::Timeout(limit))?
     }
 
+    /// Makes a request once, for an answer of any length: the head may take as long as an attempt, and
+    /// so may each piece of the body.
+    pub(crate) async fn pieces(
+        &self,
+        request: &Request<'_>,
+    ) -> Result<impl Stream<Item = Result<Bytes, Error>> + Send + use<>, Error> {
+        let (prepared, limit) = (self.prepare(request)?, self.0.timeout);
+        let sent = tokio::time::timeout(limit, prepared.send()).await.map_err(|_| Error::Timeout(limit))?;
+        let response = sent.map_err(|error| Error::Transport(error.into()))?;
+        if !response.status().is_success() {
+            return Err(read(response).await?.into_error());
+        }
+        Ok(stream::try_unfold(response, move |mut response: Response| async move {
+            let piece =
+                tokio::time::timeout(limit, response.chunk()).await.map_err(|_| Error::Timeout(limit))?;
+            let piece = piece.map_err(|error| Error::Transport(error.into()))?;
+            Ok(piece.map(|piece| (piece, response)))
+        }))
+    }
+
     /// The limit of one attempt.
     pub(crate) fn limit(&self) -> Duration {
         self.0.timeout
@@ -178,7 +235,11 @@ impl Client {
     fn prepare(&self, request: &Request<'_>) -> Result<reqwest::RequestBuilder, ConfigurationError> {
         let base = self.0.root.as_str().trim_end_matches('/');
         let version = if matches!(request.caller, Caller::Anyone) { "" } else { "/v1" };
-        let url = format!("{base}{version}{}", request.path);
+        let address = format!("{base}{version}{}", request.path);
+        let mut url = Url::parse(&address).map_err(|_| ConfigurationError::Address)?;
+        if !request.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&request.query);
+        }
         let mut prepared = self.0.http.request(request.method.clone(), url);
         let credential = match request.caller {
             Caller::Account => {

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use verifactu_core::{api::Job, types::JobId};
+use verifactu_core::{
+    api::{Job, JobAttempt, JobAttempts, JobFilter, Jobs},
+    types::JobId,
+};
 
-use crate::{Client, Error, exchange::Request};
+use crate::{Client, Error, List, exchange::Request};
 
 /// First pause between two looks at a job.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -19,6 +22,37 @@ impl Client {
     /// [`Error`].
     pub async fn job(&self, id: JobId) -> Result<Job, Error> {
         self.call(&Request::get(format!("/jobs/{id}"))).await?.json()
+    }
+
+    /// Jobs of the account, newest first.
+    pub fn jobs(&self, filter: &JobFilter) -> List<Jobs> {
+        List::new(self, Request::get("/jobs").filtered(filter))
+    }
+
+    /// What was tried for a job, and how it ended.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn attempts(&self, id: JobId) -> Result<Vec<JobAttempt>, Error> {
+        let answer = self.call(&Request::get(format!("/jobs/{id}/attempts"))).await?;
+        answer.json().map(|attempts: JobAttempts| attempts.attempts)
+    }
+
+    /// The XML of a job's record: its exact bytes.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn job_xml(&self, id: JobId) -> Result<Vec<u8>, Error> {
+        self.call(&Request::get(format!("/jobs/{id}/xml"))).await?.raw("application/xml")
+    }
+
+    /// The authority's own line for a job's record.
+    ///
+    /// # Errors
+    /// [`Error`]; before the authority answered, [`is_not_found`](crate::ServiceError::is_not_found).
+    pub async fn job_answer_xml(&self, id: JobId) -> Result<Vec<u8>, Error> {
+        let request = Request::get(format!("/jobs/{id}/xml")).with("part", "response");
+        self.call(&request).await?.raw("application/xml")
     }
 
     /// Waits until a job is final, or the patience is over: then the job is given as it stands, so ask
@@ -73,7 +107,7 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn qr_png(&self, id: JobId) -> Result<Vec<u8>, Error> {
-        self.call(&Request::get(format!("/jobs/{id}/qr?format=png"))).await?.raw("image/png")
+        self.call(&Request::get(format!("/jobs/{id}/qr")).with("format", "png")).await?.raw("image/png")
     }
 
     /// The text of the QR: the address of the authority's check service for this invoice.
@@ -85,7 +119,7 @@ impl Client {
     }
 
     async fn qr_as_text(&self, id: JobId, format: &str, media_type: &str) -> Result<String, Error> {
-        let answer = self.call(&Request::get(format!("/jobs/{id}/qr?format={format}"))).await?;
+        let answer = self.call(&Request::get(format!("/jobs/{id}/qr")).with("format", format)).await?;
         answer.text(media_type)
     }
 }

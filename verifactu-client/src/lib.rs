@@ -47,7 +47,11 @@
 //!
 //! Errors are told apart by [`Error`]: first of all the service's own error document, typed.
 
-mod admin;
+mod account;
+mod authority;
+mod batches;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod builder;
 mod certificate;
 mod client;
@@ -56,6 +60,10 @@ mod exchange;
 mod invoices;
 mod jobs;
 mod key;
+mod list;
+mod operator;
+mod partner;
+mod records;
 mod system;
 mod tls;
 
@@ -64,5 +72,8 @@ pub use client::Client;
 pub use error::{ConfigurationError, Error, ServiceError};
 pub use invoices::{Submission, Submitted};
 pub use key::{IdempotencyKey, IdempotencyKeyError};
+pub use list::{Cursor, List, Listed, Page};
+pub use operator::Operator;
+pub use partner::Partner;
 pub use tls::Trust;
 pub use verifactu_core::{api, record, types, webhook};

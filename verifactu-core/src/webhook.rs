@@ -32,6 +32,7 @@ const SECRET_PREFIX: &str = "whsec_";
 
 /// What a tenant is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
     /// What happened.
@@ -64,6 +65,7 @@ pub struct Event {
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EventKind {
     /// The authority accepted the record.
     #[serde(rename = "invoice.succeeded")]

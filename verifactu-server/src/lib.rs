@@ -39,6 +39,7 @@ pub mod clock;
 pub mod config;
 pub mod demo;
 mod http;
+pub mod openapi;
 pub mod presenters;
 pub mod sandbox;
 pub mod server;

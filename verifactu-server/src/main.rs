@@ -13,6 +13,7 @@ use verifactu_server::{
     Server,
     config::{Config, Flags, LogConfig, LogFormat},
     demo::{DemoArgs, Verdict},
+    openapi,
     sandbox::{PkiArgs, SandboxArgs},
 };
 
@@ -34,6 +35,8 @@ enum Command {
     SandboxCertificate(PkiArgs),
     /// Run sandbox and service together and take sample invoices all the way to their receipts.
     Demo(DemoArgs),
+    /// Print the OpenAPI document of the service.
+    Openapi,
 }
 
 #[tokio::main]
@@ -83,6 +86,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
                 return Ok(ExitCode::FAILURE);
             }
         }
+        Command::Openapi => writeln!(io::stdout(), "{}", openapi::document())?,
     }
     Ok(ExitCode::SUCCESS)
 }

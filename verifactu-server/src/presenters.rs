@@ -24,6 +24,8 @@ use crate::config::SignatureMode;
 
 /// Most accounts whose identity is kept open.
 const MAX_OPEN: usize = 10_000;
+/// Accounts that are read at a time.
+const PAGE: u32 = 1000;
 
 /// Finds presentations in the accounts' sealed certificates.
 pub struct AccountPresenters {
@@ -83,6 +85,11 @@ impl AccountPresenters {
         }
     }
 
+    /// Who presents an account, whether or not the certificate has expired.
+    async fn found(&self, tenant: &TenantId) -> Result<Option<Arc<Presentation>>, OpenError> {
+        Ok(self.own(tenant).await?.or_else(|| self.development.clone()))
+    }
+
     fn opened(&self, sealed: &SealedCertificate) -> Result<Arc<Presentation>, OpenError> {
         let digest: [u8; 32] = Sha256::digest(&sealed.sealed).into();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,18 +116,45 @@ impl Presenters for AccountPresenters {
         tenant: &TenantId,
         _issuer: &Nif,
     ) -> Result<Option<Arc<Presentation>>, PresenterError> {
-        let sealed = self.accounts.certificate(tenant).await.map_err(|e| PresenterError(e.into()))?;
-        let presentation = match sealed {
-            None => self.development.clone(),
-            Some(sealed) => {
-                let presentation = self.opened(&sealed).map_err(|e| PresenterError(e.into()))?;
-                let expired = self.clock.now() > presentation.identity.certificate().not_after;
-                (!expired).then_some(presentation)
-            }
-        };
+        let found = self.found(tenant).await.map_err(|e| PresenterError(e.into()))?;
+        let valid = |found: &Arc<Presentation>| self.clock.now() <= found.identity.certificate().not_after;
+        let presentation = found.filter(valid);
         let account = self.accounts.tenant(tenant).await.map_err(|e| PresenterError(e.into()))?;
         let representative = account.and_then(|account| account.representative);
         Ok(presentation.map(|presentation| naming(presentation, representative)))
+    }
+
+    /// Opens the certificate of every account. The authority suspends nobody often.
+    async fn presented_by(&self, presentation: &Presentation) -> Result<Vec<TenantId>, PresenterError> {
+        let mut presented = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self.accounts.tenants(None, after.as_ref(), PAGE).await;
+            let page = page.map_err(|e| PresenterError(e.into()))?;
+            for tenant in &page {
+                match self.found(&tenant.id).await {
+                    Ok(Some(own)) if same_holder(&own.identity, &presentation.identity) => {
+                        presented.push(tenant.id.clone());
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        tracing::warn!(%error, tenant = %tenant.id, "a certificate that does not open presents nobody");
+                    }
+                }
+            }
+            match page.last() {
+                Some(last) => after = Some(last.id.clone()),
+                None => return Ok(presented),
+            }
+        }
+    }
+}
+
+/// The authority knows a presenter by its NIF; a certificate without one is a presenter of its own.
+fn same_holder(one: &Identity, other: &Identity) -> bool {
+    match one.certificate().holder.nif() {
+        Some(nif) => other.certificate().holder.nif() == Some(nif),
+        None => one.id() == other.id(),
     }
 }
 

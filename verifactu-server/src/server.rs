@@ -186,9 +186,12 @@ impl Builder {
             plans: config.plans,
             requests: Requests::default(),
             strangers: Strangers::new(&config.rates, config.trusted_proxies),
-            throttle: Throttle::new(config.rates, gate),
+            throttle: Throttle::new(config.rates, gate.clone()),
+            gate,
+            web_account_prefix: config.web_account_prefix,
             certificate_required: config.certificates.required,
             demoted_rules: config.demoted_rules,
+            declaration: config.declaration,
             uploads: Semaphore::new(UPLOADS),
             stopping: AtomicBool::new(false),
         });

@@ -8,6 +8,7 @@ use super::{Timestamp, Warning};
 
 /// The account behind a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Me {
     /// Its identifier.
@@ -26,6 +27,7 @@ pub struct Me {
 
 /// The body of a certificate upload as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CertificateUpload {
     /// Base64 of the PKCS#12 file.
@@ -36,8 +38,22 @@ pub struct CertificateUpload {
     pub pfx_passphrase: Secret,
 }
 
+/// The body of a certificate upload as a form; only its shape, since no client builds it this way.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code, reason = "its shape is all that matters")]
+pub struct CertificateForm {
+    /// The PKCS#12 file.
+    #[schemars(extend("contentMediaType" = "application/octet-stream"))]
+    pfx: String,
+    /// Its passphrase.
+    pfx_passphrase: String,
+}
+
 /// What a certificate is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CertificateKind {
     /// Of a natural person.
@@ -50,6 +66,7 @@ pub enum CertificateKind {
 
 /// What may be shown of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateInfo {
     /// Its holder.
@@ -75,6 +92,7 @@ pub struct CertificateInfo {
 
 /// The certificate of an account, or that it has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateStatus {
     /// Whether there is one.
@@ -86,6 +104,7 @@ pub struct CertificateStatus {
 
 /// The answer to the removal of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateRemoved {
     /// Always false.
@@ -96,6 +115,7 @@ pub struct CertificateRemoved {
 
 /// Whether an account may write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TenantStatus {
     /// It may.
@@ -107,18 +127,22 @@ pub enum TenantStatus {
 
 /// A new account (operator).
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateTenant {
     /// Its identifier.
     pub id: TenantId,
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub name: Option<String>,
     /// Name of the issuer, for bodies without `nombre`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub issuer_name: Option<String>,
     /// Its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<64>>"))]
     pub plan_id: Option<String>,
     /// The partner it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,24 +152,41 @@ pub struct CreateTenant {
     pub allowed_nif: Option<Nif>,
     /// Whether its bodies may name their own computer system.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub client_sif_enabled: bool,
 }
 
 /// A new child account (partner).
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateChildTenant {
     /// Its identifier; one is made up if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<TenantId>,
     /// Its name.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::types::Text<120>"))]
     pub name: String,
     /// The only issuer it may act for.
     pub allowed_nif: Nif,
 }
 
+/// What a partner changes of a child account. What is `None` stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct ChangeChildTenant {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
+    pub name: Option<String>,
+    /// Whether it may write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<TenantStatus>,
+}
+
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Tenant {
     /// Its identifier.
@@ -173,9 +214,11 @@ pub struct Tenant {
 
 /// The representative of an issuer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Representative {
     /// Name.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::types::Text<120>"))]
     pub nombre: String,
     /// NIF.
     pub nif: Nif,
@@ -243,14 +286,17 @@ impl<'de> Deserialize<'de> for Scope {
 
 /// A new key (operator).
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateApiKey {
     /// The account it is for.
     pub tenant_id: TenantId,
     /// What it is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub name: Option<String>,
     /// What it allows.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub scopes: Vec<Scope>,
     /// When it stops working.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -259,12 +305,15 @@ pub struct CreateApiKey {
 
 /// A new key of a child account (partner); the account is named by the route.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateChildApiKey {
     /// What it is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub name: Option<String>,
     /// What it allows.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub scopes: Vec<Scope>,
     /// When it stops working.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,6 +322,7 @@ pub struct CreateChildApiKey {
 
 /// The answer to the creation of a key: the only one that shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedApiKey {
     /// The key.
@@ -281,6 +331,7 @@ pub struct CreatedApiKey {
 
 /// A key that was just created.
 #[derive(Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct NewApiKey {
     /// Its identifier, for revoking it.
@@ -311,6 +362,7 @@ fn expose<S: serde::Serializer>(key: &Secret, serializer: S) -> Result<S::Ok, S:
 
 /// A key as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKey {
     /// Its identifier.
@@ -331,16 +383,20 @@ pub struct ApiKey {
 
 /// What an operator changes of an account. What is `None` stays; `Some(None)` removes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeTenant {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub name: Option<Option<String>>,
     /// Name of the issuer, for bodies without `nombre`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub issuer_name: Option<Option<String>>,
     /// Its plan.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<64>>"))]
     pub plan_id: Option<Option<String>>,
     /// Whether it may write.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -359,6 +415,7 @@ pub struct ChangeTenant {
 /// Where the events of an account go (operator). What is `None` stays; a `url` of `Some(None)` removes
 /// the webhook.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookPatch {
     /// HTTPS address.
@@ -381,6 +438,7 @@ fn expose_if_given<S: serde::Serializer>(secret: &Option<Secret>, serializer: S)
 
 /// Where the events of an account go; never the secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookInfo {
     /// The address.
@@ -393,6 +451,7 @@ pub struct WebhookInfo {
 
 /// That the service is alive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Health {
     /// `ok`
     pub status: String,
@@ -402,6 +461,7 @@ pub struct Health {
 
 /// Whether the service can work, dependency by dependency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ready {
     /// Whether every dependency can.
     pub ready: bool,
@@ -414,6 +474,7 @@ pub struct Ready {
 
 /// One dependency of the service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dependency {
     /// Its name.
     pub name: String,

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::JobId;
+use crate::types::{JobId, Nif};
 
 use super::Timestamp;
 
 /// A page of what is held of invoices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Lookup {
     /// Who was asked.
@@ -21,6 +22,7 @@ pub struct Lookup {
 
 /// Who is asked about invoices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LookupSource {
     /// The authority's query service.
@@ -31,6 +33,7 @@ pub enum LookupSource {
 
 /// An invoice at the authority, or a record of it in the ledger. What is not known is null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FoundInvoice {
     /// The issuer.
@@ -69,6 +72,7 @@ pub struct FoundInvoice {
 
 /// What is held of an invoice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FoundState {
     /// Its record waits in the ledger.
@@ -85,8 +89,30 @@ pub enum FoundState {
     Incorrecto,
 }
 
+/// A taxpayer to be checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct CheckNif {
+    /// The number.
+    pub nif: Nif,
+    /// The name; a natural person is not identified without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
+    pub nombre: Option<String>,
+}
+
+/// Taxpayers to be checked, at most 100.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct CheckNifs {
+    /// The taxpayers.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 100)))]
+    pub items: Vec<CheckNif>,
+}
+
 /// What the census says of a taxpayer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckedNif {
     /// Who was asked about.
     pub nif: String,
@@ -100,6 +126,7 @@ pub struct CheckedNif {
 
 /// What the census says of several taxpayers, in the order of the question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckedNifs {
     /// The taxpayers.
     pub items: Vec<CheckedNif>,

@@ -8,8 +8,13 @@ use super::{CancelInvoice, ErrorBody, JobStatus, SendInvoice, Timestamp, Warning
 
 /// Many sends and cancels in one request, at most 1000, taken in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct CreateBatch {
     /// Each with its own key and outcome.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Vec<super::schema::Any<BatchItem>>", length(min = 1, max = 1000))
+    )]
     pub items: Vec<BatchItem>,
 }
 
@@ -36,6 +41,7 @@ pub enum BatchBody {
 
 /// What became of a batch as it was taken.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BatchTaken {
     /// The batch.
@@ -50,6 +56,7 @@ pub struct BatchTaken {
 
 /// How a batch stands.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Batch {
     /// The batch.
@@ -64,6 +71,7 @@ pub struct Batch {
 
 /// The items of a batch by the state of their jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct BatchCounts {
     /// Wait for their first sending.
@@ -95,6 +103,7 @@ impl BatchCounts {
 
 /// An item of a batch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BatchEntry {
     /// Its place in the batch, from 0.
@@ -106,6 +115,7 @@ pub struct BatchEntry {
 
 /// What became of an item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum BatchOutcome {
     /// There is a job for it.
@@ -125,6 +135,7 @@ pub enum BatchOutcome {
 
 /// The record that an invoice would become now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
     /// The string that the huella covers.

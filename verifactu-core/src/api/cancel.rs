@@ -91,6 +91,13 @@ fn cancellation(body: &Object<'_>) -> Option<Cancellation> {
     })
 }
 
+/// The further names of the parts of the key in `facturaAnulada`.
+pub(super) const KEY_SPELLINGS: [(Field, &str); 3] = [
+    (Field::Issuer, "idEmisorFacturaAnulada"),
+    (Field::Number, "numSerieFacturaAnulada"),
+    (Field::Date, "fechaExpedicionFacturaAnulada"),
+];
+
 /// The invoice's key, at top level or in `facturaAnulada`.
 fn invoice_id(body: &Object<'_>) -> Option<InvoiceId> {
     let Some(nested) = body.object_as("facturaAnulada") else {
@@ -99,7 +106,8 @@ fn invoice_id(body: &Object<'_>) -> Option<InvoiceId> {
         let date = body.text(body.need(Field::Date), Date::parse);
         return Some(InvoiceId { issuer: issuer?, number: number?, date: date? });
     };
-    let inner = nested.take_as(Field::Issuer, &["idEmisorFacturaAnulada"]);
+    let [(_, issuer_too), (_, number_too), (_, date_too)] = KEY_SPELLINGS;
+    let inner = nested.take_as(Field::Issuer, &[issuer_too]);
     let outer = body.take(Field::Issuer);
     let issuer = body.text(outer, Nif::parse);
     let nested_issuer = nested.text(inner, Nif::parse);
@@ -116,8 +124,8 @@ fn invoice_id(body: &Object<'_>) -> Option<InvoiceId> {
             body.problem(field, None, "excludes facturaAnulada");
         }
     }
-    let number = nested.number(nested.need_as(Field::Number, &["numSerieFacturaAnulada"]));
-    let date = nested.text(nested.need_as(Field::Date, &["fechaExpedicionFacturaAnulada"]), Date::parse);
+    let number = nested.number(nested.need_as(Field::Number, &[number_too]));
+    let date = nested.text(nested.need_as(Field::Date, &[date_too]), Date::parse);
     nested.finish();
     Some(InvoiceId { issuer: issuer.or(nested_issuer)?, number: number?, date: date? })
 }

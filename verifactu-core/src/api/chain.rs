@@ -8,6 +8,7 @@ use super::Timestamp;
 
 /// The chains of an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Chains {
     /// The chains.
     pub chains: Vec<Chain>,
@@ -15,6 +16,7 @@ pub struct Chains {
 
 /// A chain: the records of one issuer from one installation of the computer system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Chain {
     /// Its identifier.
@@ -32,7 +34,8 @@ pub struct Chain {
     /// Records that the authority has not decided on.
     pub pending: u64,
     /// Why nothing of it is sent: `certificate` until there is one that works, `operator` until an
-    /// operator lets it go on. Null when it is not held.
+    /// operator lets it go on, `suspended` too, because the authority has suspended the presenter. Null
+    /// when it is not held.
     pub held_reason: Option<String>,
     /// When it last changed.
     pub updated_at: Timestamp,
@@ -40,6 +43,7 @@ pub struct Chain {
 
 /// Whether a chain holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChainVerification {
     /// It does.
@@ -52,6 +56,7 @@ pub struct ChainVerification {
 
 /// Where a chain does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstBreak {
     /// The record's place in the chain, from 1.
     pub posicion: u64,

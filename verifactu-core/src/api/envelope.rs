@@ -6,6 +6,8 @@ use crate::types::RequestId;
 
 /// A success body: `success` and `requestId` around the members of `body`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "{T}Answer"))]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope<T> {
     success: bool,

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{Huella, JobId, RequestId};
 
-use super::{Job, QrInfo, Timestamp};
+use super::{Dependency, Job, QrInfo, Timestamp};
 
 /// One thing that is wrong with a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Detail {
     /// The field, such as `desglose[0].calif`; empty for the body as a whole.
     pub field: String,
@@ -26,11 +27,11 @@ impl Detail {
 
 /// Defines [`ErrorCode`] with its two spellings.
 macro_rules! error_codes {
-    ($($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal;)+) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal, $name:literal;)+) => {
         /// What an error is, in one word. A server may add words; a client must expect that.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum ErrorCode { $($(#[$doc])* $variant,)+ }
+        pub enum ErrorCode { $($(#[doc = $doc])+ $variant,)+ }
 
         impl ErrorCode {
             /// Every code.
@@ -40,6 +41,12 @@ macro_rules! error_codes {
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $code,)+ }
+            }
+
+            /// What it means, in a sentence.
+            #[must_use]
+            pub const fn about(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc),+).trim_ascii(),)+ }
             }
 
             /// The value of `error`.
@@ -160,6 +167,7 @@ pub struct UnknownErrorCode;
 
 /// `details`: a list of fields, or the code once more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Details {
     /// What is wrong, field by field.
@@ -173,7 +181,9 @@ pub enum Details {
 
 /// An error document. What a code has no use for is absent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", schemars(rename = "Error"))]
 pub struct ErrorBody {
     /// Always false.
     pub success: bool,
@@ -221,6 +231,44 @@ pub struct ErrorBody {
     /// What is to be printed on the invoice, accepted or not.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub qr_info: Option<QrInfo>,
+    /// Each dependency of a service that is not ready.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub dependencies: Option<Vec<Dependency>>,
+}
+
+/// An error document as a problem document (RFC 9457), for who asks for `application/problem+json`.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Problem {
+    /// Names the kind of problem: `urn:verifactu:error:` and the code.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind of error.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// The error in a sentence.
+    pub detail: String,
+    /// `urn:uuid:` and the request's identifier.
+    pub instance: String,
+    /// The error document.
+    #[serde(flatten)]
+    pub body: ErrorBody,
+}
+
+impl Problem {
+    /// The same error, answered with this status.
+    #[must_use]
+    pub fn new(body: ErrorBody, status: u16) -> Self {
+        Self {
+            kind: format!("urn:verifactu:error:{}", body.code),
+            title: body.error.clone(),
+            status,
+            detail: body.message.clone(),
+            instance: format!("urn:uuid:{}", body.request_id),
+            body,
+        }
+    }
 }
 
 impl ErrorBody {
@@ -245,6 +293,7 @@ impl ErrorBody {
             job_id: None,
             job: None,
             qr_info: None,
+            dependencies: None,
         }
     }
 }

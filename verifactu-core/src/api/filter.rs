@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::types::{Date, InvoiceNumber, Nif, RequestId, TenantId};
 
-use super::{JobStatus, JobType, RecordState, RecordType, Timestamp};
+use super::{JobStatus, JobType, LookupSource, RecordState, RecordType, Timestamp};
 
 /// A bound in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -71,6 +71,50 @@ pub struct ExportFilter {
     pub from: Option<Moment>,
     /// Generated before this time.
     pub to: Option<Moment>,
+}
+
+/// Which invoices are looked up: one, by number and date, or those of a month, by year and month.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LookupFilter {
+    /// The issuer.
+    pub nif: Nif,
+    /// Name of the issuer; needed where the account has no record of it.
+    pub nombre: Option<String>,
+    /// Series and number of the invoice, with its date.
+    pub num_serie: Option<InvoiceNumber>,
+    /// Date of issue.
+    pub fecha: Option<Date>,
+    /// The year, with its month.
+    pub ejercicio: Option<u16>,
+    /// The month, 1 to 12: that of the operation, else of the issue.
+    pub periodo: Option<u8>,
+    /// Who is asked; the authority if absent.
+    pub source: Option<LookupSource>,
+}
+
+impl LookupFilter {
+    /// One invoice.
+    #[must_use]
+    pub fn invoice(nif: Nif, number: InvoiceNumber, date: Date) -> Self {
+        Self { num_serie: Some(number), fecha: Some(date), ..Self::of(nif) }
+    }
+
+    /// The invoices of a month.
+    #[must_use]
+    pub fn month(nif: Nif, year: u16, month: u8) -> Self {
+        Self { ejercicio: Some(year), periodo: Some(month), ..Self::of(nif) }
+    }
+
+    /// Asks the account's own ledger instead of the authority.
+    #[must_use]
+    pub fn in_ledger(self) -> Self {
+        Self { source: Some(LookupSource::Ledger), ..self }
+    }
+
+    const fn of(nif: Nif) -> Self {
+        Self { nif, nombre: None, num_serie: None, fecha: None, ejercicio: None, periodo: None, source: None }
+    }
 }
 
 /// Which jobs of all accounts (operator); all of them if nothing is said.

@@ -8,6 +8,7 @@ use super::Timestamp;
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum JobType {
     /// Sends an invoice record.
@@ -18,6 +19,7 @@ pub enum JobType {
 
 /// Where a job stands. SUCCEEDED and DEAD are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum JobStatus {
     /// Waits for its first sending.
@@ -54,6 +56,7 @@ impl JobStatus {
 
 /// What is printed on an invoice, and the authority's receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct QrInfo {
     /// The authority's verification code, once it answered.
@@ -71,6 +74,7 @@ pub struct QrInfo {
 
 /// What became of the verification code of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CsvStatus {
     /// It was received.
@@ -83,6 +87,7 @@ pub enum CsvStatus {
 
 /// The answer to a request that was accepted: the record exists, is chained and stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {
     /// The job.
@@ -108,6 +113,7 @@ pub struct Accepted {
 
 /// Something that does not hold a request up, but should be looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// The authority's code, or the name of a rule.
     pub code: String,
@@ -118,8 +124,22 @@ pub struct Warning {
     pub message: String,
 }
 
+/// Why nothing of a chain is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Held {
+    /// What has to happen: `certificate` waits for one that works, `operator` for the operator, who has
+    /// paused the issuer, `suspended` for the operator, because the authority has suspended the presenter.
+    pub reason: String,
+    /// In words.
+    pub description: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
 /// A job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Job {
     /// The job.
@@ -157,10 +177,28 @@ pub struct Job {
     pub last_error_detail: Option<LastErrorDetail>,
     /// What the authority answered; absent until it did.
     pub result: Option<JobResult>,
+    /// Why nothing is sent for now; null when its chain is not held.
+    #[serde(default)]
+    pub held: Option<Held>,
+}
+
+/// A job that somebody waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct WaitedJob {
+    /// The job.
+    #[serde(flatten)]
+    pub job: Job,
+    /// What is to be printed on the invoice.
+    pub qr_info: QrInfo,
+    /// What the authority would accept with errors.
+    pub warnings: Vec<Warning>,
 }
 
 /// Why an attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LastErrorDetail {
     /// Whose failure it was.
@@ -176,10 +214,14 @@ pub struct LastErrorDetail {
     /// The later job of the same invoice that took this one's place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<JobId>,
+    /// What to do about it, where the authority gave a code that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 /// Whose failure it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ErrorSource {
     /// The authority refused.
@@ -192,6 +234,7 @@ pub enum ErrorSource {
 
 /// What the authority answered for a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JobResult {
     /// Verification code, huella and QR.
@@ -209,6 +252,7 @@ pub struct JobResult {
 
 /// The authority's states for a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AuthorityResult {
     /// State of the submission: `Correcto`, `ParcialmenteCorrecto` or `Incorrecto`.
@@ -223,6 +267,7 @@ pub struct AuthorityResult {
 
 /// One error of the authority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorItem {
     /// Its code, whatever it is.
     pub code: String,
@@ -230,10 +275,14 @@ pub struct ErrorItem {
     pub description: String,
     /// What it concerns.
     pub level: ErrorLevel,
+    /// What to do about it, where the code is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 /// What an error of the authority concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ErrorLevel {
     /// The record is rejected.
@@ -246,6 +295,7 @@ pub enum ErrorLevel {
 
 /// State of a record in the lists of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RecordState {
     /// Not sent, or not yet answered.

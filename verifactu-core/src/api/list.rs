@@ -9,6 +9,7 @@ use super::{Job, RecordState, Timestamp};
 
 /// What every page of a list says beside its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Paging {
     /// Rows of the whole list; null above 10 000.
@@ -19,6 +20,7 @@ pub struct Paging {
 
 /// A page of jobs, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Jobs {
     /// The jobs.
     pub jobs: Vec<Job>,
@@ -29,6 +31,7 @@ pub struct Jobs {
 
 /// A page of records, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InvoiceRecords {
     /// The records.
     pub records: Vec<InvoiceRecord>,
@@ -39,6 +42,7 @@ pub struct InvoiceRecords {
 
 /// A record of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct InvoiceRecord {
     /// Its identifier.
@@ -71,6 +75,7 @@ pub struct InvoiceRecord {
 
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RecordType {
     /// It registers an invoice.
@@ -81,6 +86,7 @@ pub enum RecordType {
 
 /// A line of the export: a record with its exact bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExportedRecord {
     /// Its identifier.
@@ -109,6 +115,7 @@ pub struct ExportedRecord {
 
 /// The attempts of a job, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobAttempts {
     /// The attempts.
     pub attempts: Vec<JobAttempt>,
@@ -116,6 +123,7 @@ pub struct JobAttempts {
 
 /// One attempt at sending a record, or at finding out what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JobAttempt {
     /// Its number, from 1.
@@ -134,6 +142,7 @@ pub struct JobAttempt {
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptOutcome {
     /// Registered.

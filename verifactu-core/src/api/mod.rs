@@ -10,6 +10,7 @@ mod authority;
 mod batch;
 mod cancel;
 mod chain;
+mod declaration;
 mod envelope;
 mod error;
 mod filter;
@@ -23,24 +24,29 @@ mod object;
 mod operator;
 mod parts;
 mod request;
+#[cfg(feature = "schema")]
+mod schema;
 mod send;
 mod time;
 mod usage;
 
 pub use account::*;
-pub use authority::{CheckedNif, CheckedNifs, FoundInvoice, FoundState, Lookup, LookupSource};
+pub use authority::{
+    CheckNif, CheckNifs, CheckedNif, CheckedNifs, FoundInvoice, FoundState, Lookup, LookupSource,
+};
 pub use batch::{
     Batch, BatchBody, BatchCounts, BatchEntry, BatchItem, BatchOutcome, BatchTaken, CreateBatch, Preview,
 };
 pub use cancel::CancelRequest;
 pub use chain::{Chain, ChainVerification, Chains, FirstBreak};
+pub use declaration::{Declaration, DeclarationItem};
 pub use envelope::Envelope;
-pub use error::{Detail, Details, ErrorBody, ErrorCode, UnknownErrorCode};
-pub use filter::{ExportFilter, JobFilter, Moment, OperatorJobFilter, RecordFilter};
+pub use error::{Detail, Details, ErrorBody, ErrorCode, Problem, UnknownErrorCode};
+pub use filter::{ExportFilter, JobFilter, LookupFilter, Moment, OperatorJobFilter, RecordFilter};
 pub use fingerprint::{canonical, fingerprint};
 pub use job::{
-    Accepted, AuthorityResult, CsvStatus, ErrorItem, ErrorLevel, ErrorSource, Job, JobResult, JobStatus,
-    JobType, LastErrorDetail, QrInfo, RecordState, Warning,
+    Accepted, AuthorityResult, CsvStatus, ErrorItem, ErrorLevel, ErrorSource, Held, Job, JobResult,
+    JobStatus, JobType, LastErrorDetail, QrInfo, RecordState, WaitedJob, Warning,
 };
 pub use json::{Json, JsonError, JsonProblem, MAX_DEPTH, MAX_MEMBERS, MAX_VALUES};
 pub use list::{

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::types::{DeliveryId, JobId, MessageId, RequestId, TenantId};
+use crate::types::{ChainId, DeliveryId, JobId, MessageId, Nif, RequestId, TenantId};
 
-use super::{ApiKey, Job, Tenant, Timestamp};
+use super::{ApiKey, Held, Job, Tenant, Timestamp};
 
 /// One event for a webhook, with its single attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDelivery {
     /// Identifier, which the receiver sees as `webhook-id`.
@@ -31,6 +32,7 @@ pub struct WebhookDelivery {
 
 /// A page of deliveries, the last first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDeliveries {
     /// The deliveries.
@@ -41,6 +43,7 @@ pub struct WebhookDeliveries {
 
 /// The answer to a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookTrial {
     /// What became of it.
     pub delivery: WebhookDelivery,
@@ -48,6 +51,7 @@ pub struct WebhookTrial {
 
 /// A page of accounts, in the order of their identifiers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Tenants {
     /// The accounts.
@@ -58,6 +62,7 @@ pub struct Tenants {
 
 /// A page of keys, the oldest first. None of them can be shown again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKeys {
     /// The keys.
@@ -68,6 +73,7 @@ pub struct ApiKeys {
 
 /// The answer to the revocation of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RevokedApiKey {
     /// The key, which lets nobody in any more.
@@ -76,6 +82,7 @@ pub struct RevokedApiKey {
 
 /// A job with what only operators see of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorJob {
     /// The account.
@@ -89,6 +96,7 @@ pub struct OperatorJob {
 
 /// A page of jobs of all accounts, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorJobs {
     /// The jobs.
@@ -97,8 +105,64 @@ pub struct OperatorJobs {
     pub next_cursor: Option<JobId>,
 }
 
+/// A page of chains of all accounts, or the chains of one issuer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Issuers {
+    /// The chains, by identifier. An issuer has one for each installation of the computer system.
+    pub issuers: Vec<Issuer>,
+    /// The `cursor` of the next page; null on the last one.
+    pub next_cursor: Option<ChainId>,
+}
+
+/// Why an issuer is to be paused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PauseIssuer {
+    /// What its jobs show; up to 250 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<250>>"))]
+    pub reason: Option<String>,
+}
+
+/// A chain as the operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Issuer {
+    /// The account.
+    pub tenant_id: TenantId,
+    /// The issuer.
+    pub nif: Nif,
+    /// The chain.
+    pub chain_id: ChainId,
+    /// The installation.
+    pub numero_instalacion: String,
+    /// Jobs that are not final.
+    pub pending: u64,
+    /// When the oldest of them was accepted.
+    pub oldest_pending_at: Option<Timestamp>,
+    /// How long ago that is.
+    pub oldest_pending_seconds: Option<i64>,
+    /// The wait that the authority last asked for, in seconds.
+    pub wait_seconds: Option<u32>,
+    /// When the next message may go; null before the first one.
+    pub next_slot_at: Option<Timestamp>,
+    /// When the lease of the worker that has the chain ends; null when none has.
+    pub leased_until: Option<Timestamp>,
+    /// Connections to the authority that failed in a row.
+    pub unreachable_count: u32,
+    /// Why nothing is sent; null when it is not held.
+    pub held: Option<Held>,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
 /// What went out for a job, and what came back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JobMessages {
     /// The account.
@@ -111,6 +175,7 @@ pub struct JobMessages {
 
 /// One message that carried a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JobMessage {
     /// Its identifier.
@@ -127,6 +192,7 @@ pub struct JobMessage {
 
 /// Certificates that end soon or have ended, the first to end first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExpiringCertificates {
     /// The certificates.
     pub certificates: Vec<ExpiringCertificate>,
@@ -134,6 +200,7 @@ pub struct ExpiringCertificates {
 
 /// A certificate that ends soon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExpiringCertificate {
     /// The account.
@@ -148,6 +215,7 @@ pub struct ExpiringCertificate {
 
 /// A page of the audit log, the last line first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEvents {
     /// The lines.
@@ -158,6 +226,7 @@ pub struct AuditEvents {
 
 /// A line of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEvent {
     /// Its place, from 1.

@@ -162,11 +162,19 @@ fn foreign_id(object: Object<'_>) -> Option<ForeignId> {
     Some(ForeignId { country, kind: kind?, id: id? })
 }
 
+/// The further names of the parts of another invoice's key.
+pub(super) const KEY_SPELLINGS: [(Field, &str); 3] = [
+    (Field::Nif, "idEmisorFactura"),
+    (Field::Number, "numSerieFactura"),
+    (Field::Date, "fechaExpedicionFactura"),
+];
+
 /// The key of another invoice.
 pub(super) fn invoice_id(object: &Object<'_>) -> Option<InvoiceId> {
-    let issuer = object.text(object.need_as(Field::Nif, &["idEmisorFactura"]), Nif::parse);
-    let number = object.number(object.need_as(Field::Number, &["numSerieFactura"]));
-    let date = object.text(object.need_as(Field::Date, &["fechaExpedicionFactura"]), Date::parse);
+    let [issuer, number, date] = KEY_SPELLINGS.map(|(field, other)| object.need_as(field, &[other]));
+    let issuer = object.text(issuer, Nif::parse);
+    let number = object.number(number);
+    let date = object.text(date, Date::parse);
     Some(InvoiceId { issuer: issuer?, number: number?, date: date? })
 }
 

@@ -35,12 +35,14 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SendInvoice {
     /// The obliged issuer.
     pub nif: Nif,
     /// Name of the issuer; may be absent where the account has one registered.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub nombre: Option<String>,
     /// Series and number.
     pub num_serie: InvoiceNumber,
@@ -51,16 +53,20 @@ pub struct SendInvoice {
     pub fecha_operacion: Option<Date>,
     /// The caller's own reference, at most 60 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::schema::Optional<60>>"))]
     pub ref_externa: Option<String>,
     /// Type of invoice.
     #[serde(serialize_with = "text")]
     pub tipo_factura: InvoiceType,
     /// What was sold, at most 500 characters.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::types::Text<500>"))]
     pub descripcion: String,
     /// The recipients, at most 1000.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(default, length(max = 1000)))]
     pub destinatarios: Vec<Person>,
     /// 1 to 12 lines.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 12)))]
     pub desglose: Vec<Line>,
     /// Taxes and surcharges; the service adds up the lines if absent.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "optional_text")]
@@ -73,9 +79,11 @@ pub struct SendInvoice {
     pub tipo_rectificativa: Option<RectificationMode>,
     /// The invoices it rectifies, at most 1000.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(default, length(max = 1000)))]
     pub facturas_rectificadas: Vec<InvoiceKey>,
     /// The simplified invoices it replaces, at most 1000.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(default, length(max = 1000)))]
     pub facturas_sustituidas: Vec<InvoiceKey>,
     /// What the rectified invoices said, for a rectification by substitution.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,9 +114,11 @@ pub struct SendInvoice {
     pub rechazo_previo: Option<PriorRejection>,
     /// Number of an invoicing agreement registered with the authority.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::schema::Optional<15>>"))]
     pub num_registro_acuerdo_facturacion: Option<String>,
     /// Number of an agreement on the computer system.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::schema::Optional<16>>"))]
     pub id_acuerdo_sistema_informatico: Option<String>,
     /// Place in the chain; at its end if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -196,6 +206,7 @@ impl SendInvoice {
 
 /// One line of the breakdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = super::schema::as_read))]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
     /// The tax; absent means VAT.
@@ -215,6 +226,7 @@ pub struct Line {
     pub base: Amount,
     /// Taxable base at cost.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "optional_text")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::schema::BaseAtCost>"))]
     pub base_imponible_a_coste: Option<Amount>,
     /// The rate in percent.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "optional_text")]
@@ -269,8 +281,10 @@ impl Line {
 
 /// A person or entity other than the issuer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = super::schema::as_read))]
 pub struct Person {
     /// Name and surnames, or company name, at most 120 characters.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::types::Text<120>"))]
     pub nombre: String,
     /// How it is identified.
     #[serde(flatten)]
@@ -299,6 +313,7 @@ impl Person {
 
 /// How a [`Person`] is identified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum PersonId {
     /// A Spanish tax number.
@@ -309,6 +324,7 @@ pub enum PersonId {
 
 /// An identification that is not a NIF.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = super::schema::as_read))]
 #[serde(rename_all = "camelCase")]
 pub struct ForeignDocument {
     /// The country; may be absent for an EU VAT number, which begins with it.
@@ -318,11 +334,13 @@ pub struct ForeignDocument {
     #[serde(serialize_with = "text")]
     pub id_type: ForeignIdType,
     /// Its number, at most 20 characters.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::types::Text<20>"))]
     pub id: String,
 }
 
 /// Another invoice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = super::schema::invoice_key))]
 #[serde(rename_all = "camelCase")]
 pub struct InvoiceKey {
     /// Its issuer.
@@ -335,6 +353,7 @@ pub struct InvoiceKey {
 
 /// What rectified invoices said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = super::schema::as_read))]
 #[serde(rename_all = "camelCase")]
 pub struct ReplacedAmounts {
     /// Base.
@@ -371,6 +390,7 @@ impl Serialize for Place {
 
 /// Huella and time of a record that its caller hashed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Seal {
     /// The huella.
     pub huella: Huella,
@@ -381,25 +401,31 @@ pub struct Seal {
 
 /// A computer system of the caller's own. What is absent, the service completes from its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = super::schema::as_read))]
 #[serde(rename_all = "camelCase")]
 pub struct System {
     /// Name of the producer, at most 120 characters; goes with its identification.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub nombre_razon: Option<String>,
     /// Identification of the producer.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub identificacion: Option<PersonId>,
     /// Name of the product, at most 30 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::schema::Optional<30>>"))]
     pub nombre_sistema_informatico: Option<String>,
     /// Tells the products of one producer apart: two characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::record::SystemId>"))]
     pub id_sistema_informatico: Option<String>,
     /// Version of the product, at most 50 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::schema::Optional<50>>"))]
     pub version: Option<String>,
     /// The installation, at most 100 characters; never used twice for one issuer.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::schema::Optional<100>>"))]
     pub numero_instalacion: Option<String>,
     /// The product can work in VERI*FACTU mode only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -414,12 +440,14 @@ pub struct System {
 
 /// An invoice to be cancelled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CancelInvoice {
     /// The obliged issuer.
     pub nif: Nif,
     /// Name of the issuer; may be absent where the service knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::types::Text<120>>"))]
     pub nombre: Option<String>,
     /// Series and number.
     pub num_serie: InvoiceNumber,
@@ -427,6 +455,7 @@ pub struct CancelInvoice {
     pub fecha: Date,
     /// The caller's own reference, at most 60 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::schema::Optional<60>>"))]
     pub ref_externa: Option<String>,
     /// The authority never held the invoice's record; the service derives it if absent.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@ use super::{TenantStatus, Timestamp};
 
 /// What an account may use, and has used this month.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PlanStatus {
     /// Its plan.
@@ -22,6 +23,7 @@ pub struct PlanStatus {
 
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PlanInfo {
     /// Its identifier.
@@ -36,6 +38,7 @@ pub struct PlanInfo {
 
 /// What was used in a month so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanUsage {
     /// The month, `YYYY-MM` in Europe/Madrid.
     pub month: String,
@@ -47,6 +50,7 @@ pub struct PlanUsage {
 
 /// Months, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "{T}Months"))]
 pub struct Months<T> {
     /// The months in which there was anything.
     pub months: Vec<T>,
@@ -54,6 +58,7 @@ pub struct Months<T> {
 
 /// What was used in a month.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MonthlyUsage {
     /// The month, `YYYY-MM` in Europe/Madrid.
     pub month: String,
@@ -68,6 +73,7 @@ pub struct MonthlyUsage {
 /// What an issuer stated in a month. The amounts are those of the new invoices; corrections and
 /// cancellations do not change them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MonthlyLedger {
     /// The month of acceptance, `YYYY-MM` in Europe/Madrid.
     pub month: String,

@@ -9,13 +9,16 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 
 use crate::{
-    authority::{Exchange, Outcome, Request, Service, outcome},
+    authority::{
+        Exchange, Outcome, Request, Service,
+        outcome::{self, Refusal},
+    },
     job::{Event, FailureClass, FailureSource, Progress},
     ledger::{
         Attempt, AttemptOutcome, ChainState, Claim, FULL_MESSAGE, Fenced, Hold, HoldReason, JobUpdate, Lease,
         NewMessage, OpenMessage, Selection, Settlement, SlotKind, Submission,
     },
-    types::{ChainId, MessageId, RecordId},
+    types::{ChainId, MessageId, RecordId, TenantId},
 };
 
 use super::{
@@ -82,8 +85,12 @@ impl Engine {
         if state.hold.is_some() || !slot_open {
             return Ok(Step::On(Slot::Used));
         }
-        if let Some(hold) = self.suspension(&state).await? {
-            return self.hold_back(lease, state, hold, FailureClass::Suspended).await;
+        if let Some(hold) = self.hold_of_others(&state).await? {
+            let class = match hold.reason {
+                HoldReason::Suspended => FailureClass::Suspended,
+                _ => FailureClass::Paused,
+            };
+            return self.hold_back(lease, state, hold, class).await;
         }
         let Some(presentation) = self.presentation(&state).await? else {
             return self.hold_without_certificate(lease, state, now).await;
@@ -97,7 +104,12 @@ impl Engine {
         let again = match on_or_stop!(self.look_into(lease, &mut state, doubtful, &presentation).await?) {
             Looked::At(again) => again,
             Looked::OutOfReach => return Ok(Step::On(Slot::Used)),
-            Looked::ShutOut(hold, class) => return self.hold_back(lease, state, hold, class).await,
+            Looked::ShutOut(hold, class) => {
+                if hold.reason == HoldReason::Suspended {
+                    self.hold_presenter(&state.key.tenant, &presentation, &hold).await?;
+                }
+                return self.hold_back(lease, state, hold, class).await;
+            }
         };
         let draft = on_or_stop!(self.next_draft(lease, &mut state, again).await?);
         match (draft, early) {
@@ -173,21 +185,61 @@ impl Engine {
         let identity = |presentation: &Presentation| presentation.identity.id();
         let Some(current) = current else { return Ok(()) };
         if used.map(identity) != Some(identity(&current)) {
-            for chain in self.parts.ledger.release(&state.key.tenant, HoldReason::Certificate).await? {
+            for chain in self.parts.ledger.release(&state.key.tenant, None, HoldReason::Certificate).await? {
                 self.parts.queue.schedule(chain, self.parts.clock.now()).await?;
             }
         }
         Ok(())
     }
 
-    /// Why a chain that has sent nothing yet must not begin: the authority has suspended the presenter
-    /// of the account, which the account's other chains know.
-    async fn suspension(&self, state: &ChainState) -> Result<Option<Hold>, EngineError> {
+    /// Why a chain that has sent nothing yet must not begin, which the account's other chains know: the
+    /// authority has suspended the presenter, or the operator has paused the issuer.
+    async fn hold_of_others(&self, state: &ChainState) -> Result<Option<Hold>, EngineError> {
         if state.next_slot_at.is_some() {
             return Ok(None);
         }
+        let concerns = |chain: &ChainState, hold: &Hold| match hold.reason {
+            HoldReason::Certificate => false,
+            HoldReason::Operator => chain.key.issuer == state.key.issuer,
+            HoldReason::Suspended => true,
+        };
         let chains = self.parts.ledger.chains(&state.key.tenant).await?;
-        Ok(chains.into_iter().filter_map(|chain| chain.hold).find(|hold| hold.reason == HoldReason::Operator))
+        let holds = chains.into_iter().filter_map(|mut chain| {
+            let hold = chain.hold.take()?;
+            concerns(&chain, &hold).then_some(hold)
+        });
+        Ok(holds.max_by_key(|hold| hold.reason))
+    }
+
+    /// Holds every chain whose messages the same holder presents: the authority has shut out the
+    /// presenter, not one chain.
+    async fn hold_presenter(
+        &self,
+        tenant: &TenantId,
+        presentation: &Presentation,
+        hold: &Hold,
+    ) -> Result<(), EngineError> {
+        self.parts.ledger.hold(tenant, None, hold).await?;
+        for account in self.parts.presenters.presented_by(presentation).await? {
+            self.parts.ledger.hold(&account, None, hold).await?;
+        }
+        Ok(())
+    }
+
+    /// Holds everything of a presenter that the authority told, when asked something else, to have
+    /// suspended.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the ledger or the presenters fail.
+    pub async fn suspended(
+        &self,
+        tenant: &TenantId,
+        presentation: &Presentation,
+        refusal: &Refusal,
+    ) -> Result<(), EngineError> {
+        let since = self.parts.clock.now();
+        let hold = Hold { reason: HoldReason::Suspended, description: refusal.text.clone(), since };
+        self.hold_presenter(tenant, presentation, &hold).await
     }
 
     /// Holds the chain before anything is sent, and says why on the jobs that wait.
@@ -334,8 +386,7 @@ impl Engine {
         state.suspects = settle::suspects_after(state.suspects, message.draft.slot, sent, &outcome);
         state.hold = verdicts.hold;
         if let (Outcome::Suspended(_), Some(hold)) = (&outcome, &state.hold) {
-            // The authority has shut out the presenter, not this chain.
-            self.parts.ledger.hold(&state.key.tenant, hold).await?;
+            self.hold_presenter(&state.key.tenant, &presentation, hold).await?;
         }
         let updates = message
             .draft

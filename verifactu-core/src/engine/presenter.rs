@@ -20,6 +20,13 @@ pub trait Presenters: Send + Sync {
         tenant: &TenantId,
         issuer: &Nif,
     ) -> Result<Option<Arc<Presentation>>, PresenterError>;
+
+    /// The accounts whose messages are presented by the holder of this presentation's certificate. The
+    /// authority suspends a presenter, whoever it presents for, so all of these are then held. Who
+    /// presents each account by a certificate of its own need not say.
+    async fn presented_by(&self, _presentation: &Presentation) -> Result<Vec<TenantId>, PresenterError> {
+        Ok(Vec::new())
+    }
 }
 
 /// How an issuer's messages are presented.

@@ -332,7 +332,7 @@ impl Engine {
                 Listed::NotReached(reason)
             }
             Outcome::Suspended(refusal) => {
-                self.shut_out(HoldReason::Operator, FailureClass::Suspended, refusal.text)
+                self.shut_out(HoldReason::Suspended, FailureClass::Suspended, refusal.text)
             }
             Outcome::AccessRefused(refused) => {
                 let (_, text) = settle::access_text(&refused);
@@ -384,9 +384,14 @@ fn judge(item: &Submission, row: &QueryRow, history: &[Submission], now: Timesta
     let held = row.huella.as_deref().unwrap_or_default();
     let ours = held == item.record.huella.as_str();
     // A cancellation turns the row over; whether the row then shows the cancellation's huella or the
-    // invoice's is not documented, so the state tells, if no other cancellation of ours could.
+    // invoice's is not documented, so the state tells, if no other cancellation of ours could, and if
+    // this one was not refused as a duplicate when it was sent for the first time.
+    let last = item.job.progress.failure.as_ref();
+    let refused_at_once =
+        item.job.progress.attempts == 1 && last.is_some_and(|last| last.code == Some(settle::DUPLICATE));
     let cancelled_by_us = item.record.kind == RecordKind::Cancellation
         && row.state == StoredState::Cancelled
+        && !refused_at_once
         && !history
             .iter()
             .any(|known| known.record.kind == RecordKind::Cancellation && known.record.id != item.record.id);
@@ -414,20 +419,11 @@ fn judge(item: &Submission, row: &QueryRow, history: &[Submission], now: Timesta
             Finding::Known(verdict(event, AttemptOutcome::Rejected))
         }
         // An earlier one does, and this one was refused because of it: its flags are wrong.
-        Some(_)
-            if item
-                .job
-                .progress
-                .failure
-                .as_ref()
-                .is_some_and(|last| last.code == Some(settle::DUPLICATE)) =>
-        {
-            refused(
-                FailureClass::Rejected,
-                Some(settle::DUPLICATE),
-                "the authority holds an earlier record of this invoice: correct it without a prior rejection",
-            )
-        }
+        Some(_) if last.is_some_and(|last| last.code == Some(settle::DUPLICATE)) => refused(
+            FailureClass::Rejected,
+            Some(settle::DUPLICATE),
+            "the authority holds an earlier record of this invoice: correct it without a prior rejection",
+        ),
         // An earlier one does: this one never took its place.
         Some(_) => Finding::NotHeld,
         None => refused(

@@ -92,7 +92,7 @@ pub(super) fn verdicts(
             held(items, HoldReason::Certificate, FailureClass::AccessRefused, code, &text, moment)
         }
         Outcome::Suspended(refusal) => {
-            held(items, HoldReason::Operator, FailureClass::Suspended, refusal.code, &refusal.text, moment)
+            held(items, HoldReason::Suspended, FailureClass::Suspended, refusal.code, &refusal.text, moment)
         }
         Outcome::Unreadable { status, excerpt } => {
             let text = format!("HTTP {status} without an answer of the service: {excerpt}");

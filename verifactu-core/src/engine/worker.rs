@@ -28,14 +28,21 @@ impl Worker {
     pub async fn run(self, concurrency: usize, stop: watch::Receiver<bool>) {
         let engine = Arc::new(self.engine);
         let mut tasks = tokio::task::JoinSet::new();
-        tasks.spawn(sweep_for_ever(engine.clone(), stop.clone()));
+        let mut sweep = tasks.spawn(sweep_for_ever(engine.clone(), stop.clone(), Duration::ZERO)).id();
         for _ in 0..concurrency.max(1) {
             tasks.spawn(dispatch_for_ever(engine.clone(), stop.clone()));
         }
         while let Some(ended) = tasks.join_next().await {
-            if ended.is_err_and(|error| error.is_panic()) {
-                tracing::error!("a dispatch panicked; its worker starts anew");
-                tasks.spawn(dispatch_for_ever(engine.clone(), stop.clone()));
+            match ended {
+                Err(error) if error.is_panic() && error.id() == sweep => {
+                    tracing::error!("a sweep panicked; it is made again");
+                    sweep = tasks.spawn(sweep_for_ever(engine.clone(), stop.clone(), LONGEST_WAIT)).id();
+                }
+                Err(error) if error.is_panic() => {
+                    tracing::error!("a dispatch panicked; its worker starts anew");
+                    tasks.spawn(dispatch_for_ever(engine.clone(), stop.clone()));
+                }
+                _ => {}
             }
         }
     }
@@ -125,8 +132,13 @@ async fn dispatch_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>)
     }
 }
 
-/// A sweep that failed is made up for soon, and so is what the queue has forgotten.
-async fn sweep_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
+/// A sweep that failed is made up for soon, and so is what the queue has forgotten. The first one comes
+/// after `pause`.
+async fn sweep_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>, pause: Duration) {
+    tokio::select! {
+        () = tokio::time::sleep(pause) => {}
+        _ = stop.wait_for(|stop| *stop) => return,
+    }
     loop {
         let pause = match engine.sweep().await {
             Ok(()) => engine.settings.sweep_every,

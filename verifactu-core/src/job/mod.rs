@@ -102,6 +102,8 @@ pub enum FailureClass {
     AccessRefused,
     /// The authority suspended the presenter.
     Suspended,
+    /// The operator paused the issuer.
+    Paused,
     /// The authority holds another record under the invoice's key, and it is not ours.
     ForeignDuplicate,
     /// A later record of the same invoice was sent.

@@ -189,6 +189,8 @@ pub struct ApiKey {
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
+    /// The whole key, sealed by the vault, where the service itself calls by it.
+    pub sealed: Option<Vec<u8>>,
 }
 
 /// A certificate as it is stored: key and chain sealed, what may be shown beside them.

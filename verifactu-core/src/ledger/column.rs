@@ -249,7 +249,7 @@ keywords! {
     }
     RecordKind { Invoice = "invoice", Cancellation = "cancellation" }
     SlotKind { First = "first", Retry = "retry" }
-    HoldReason { Certificate = "certificate", Operator = "operator" }
+    HoldReason { Certificate = "certificate", Operator = "operator", Suspended = "suspended" }
     AttemptOutcome {
         Accepted = "accepted", Rejected = "rejected", Error = "error", InDoubt = "in_doubt",
         Unreachable = "unreachable",

@@ -65,6 +65,17 @@ impl Search {
     }
 }
 
+/// Which chains of all accounts an operator looks for. What is not given does not narrow it down.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChainSearch {
+    /// The account.
+    pub tenant: Option<TenantId>,
+    /// The issuer.
+    pub issuer: Option<Nif>,
+    /// Only those that are held.
+    pub held: bool,
+}
+
 /// A part of a list, which has the newest first, by the time of acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {

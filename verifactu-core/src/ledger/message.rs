@@ -102,13 +102,28 @@ pub struct Hold {
     pub since: Timestamp,
 }
 
-/// What a held chain waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What a held chain waits for. A later one outweighs those before it: it takes their place, and they do
+/// not take its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum HoldReason {
     /// A certificate that is entitled.
     Certificate,
-    /// The operator.
+    /// The operator, who has paused the issuer.
     Operator,
+    /// The operator, because the authority has suspended the presenter.
+    Suspended,
+}
+
+impl HoldReason {
+    /// Every reason.
+    pub const ALL: [Self; 3] = [Self::Certificate, Self::Operator, Self::Suspended];
+}
+
+impl Hold {
+    /// Whether this hold takes the place of another.
+    pub(super) fn outweighs(&self, other: Option<&Self>) -> bool {
+        other.is_none_or(|other| self.reason > other.reason)
+    }
 }
 
 /// A message that was never settled.
@@ -202,7 +217,8 @@ pub struct Settlement {
     pub unreachable_count: u32,
     /// The search for a record that makes the authority refuse whole messages, if one goes on.
     pub suspects: Option<Suspects>,
-    /// Why nothing more is to be sent, if so. Without one, a hold that stands stays.
+    /// Why nothing more is to be sent, if so. Without one, or where it is outweighed, a hold that stands
+    /// stays.
     pub hold: Option<Hold>,
 }
 

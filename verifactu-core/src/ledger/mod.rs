@@ -34,7 +34,7 @@ pub use append::{
     Append, Appended, ChainSelector, Head, Idempotency, Installation, Place, PriorRecord, Quota, Refusal,
     Sealed, Sealer, Submission,
 };
-pub use listing::{Filter, Listing, Page, Search, Start};
+pub use listing::{ChainSearch, Filter, Listing, Page, Search, Start};
 pub use memory::MemoryLedger;
 pub use message::{
     Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
@@ -54,7 +54,7 @@ use jiff::Timestamp;
 use crate::{
     job::Progress,
     record::InvoiceId,
-    types::{ChainId, JobId, RecordId, TenantId},
+    types::{ChainId, JobId, Nif, RecordId, TenantId},
 };
 
 /// The durable truth about chains, records and jobs.
@@ -167,12 +167,23 @@ pub trait Ledger: Send + Sync {
         limit: u32,
     ) -> Result<Vec<(ChainId, Timestamp)>, LedgerError>;
 
-    /// Holds every chain of a tenant that is not held for this reason yet, whoever works on it, and
-    /// returns them.
-    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError>;
+    /// Holds every chain of a tenant, or of one of its issuers, that is not held for this or a weightier
+    /// [`HoldReason`] yet, whoever works on it, and returns them.
+    async fn hold(
+        &self,
+        tenant: &TenantId,
+        issuer: Option<Nif>,
+        hold: &Hold,
+    ) -> Result<Vec<ChainId>, LedgerError>;
 
-    /// Releases the chains of a tenant that are held for the given reason, and returns them.
-    async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError>;
+    /// Releases the chains of a tenant, or of one of its issuers, that are held for the given reason, and
+    /// returns them.
+    async fn release(
+        &self,
+        tenant: &TenantId,
+        issuer: Option<Nif>,
+        reason: HoldReason,
+    ) -> Result<Vec<ChainId>, LedgerError>;
 
     /// Sets a job's progress if it still is what the caller saw: for operators' actions, which come
     /// from outside the lease. `false` when it has changed meanwhile.
@@ -180,6 +191,18 @@ pub trait Ledger: Send + Sync {
 
     /// The chains of a tenant.
     async fn chains(&self, tenant: &TenantId) -> Result<Vec<ChainState>, LedgerError>;
+
+    /// A chain.
+    async fn chain(&self, chain: ChainId) -> Result<Option<ChainState>, LedgerError>;
+
+    /// Chains of all tenants, for operators, in the order of their identifiers and behind the given one,
+    /// each with the time at which the oldest of its jobs that are not final was accepted.
+    async fn search_chains(
+        &self,
+        search: &ChainSearch,
+        after: Option<ChainId>,
+        limit: u32,
+    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError>;
 
     /// Records of a chain with their bytes, from a position on, in order.
     async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError>;

@@ -62,7 +62,7 @@ macro_rules! tenant_columns {
 
 macro_rules! key_columns {
     () => {
-        "id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at"
+        "id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at, sealed"
     };
 }
 
@@ -270,6 +270,7 @@ pub(super) fn read_key<C: Cells>(cells: &mut C) -> Result<ApiKey, C::Error> {
         created_at: cells.next()?,
         expires_at: cells.next()?,
         revoked_at: cells.next()?,
+        sealed: cells.next()?,
     })
 }
 

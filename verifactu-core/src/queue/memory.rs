@@ -121,6 +121,10 @@ impl Queue for MemoryQueue {
         Ok(())
     }
 
+    async fn leased_until(&self, chain: ChainId) -> Result<Option<Timestamp>, QueueError> {
+        Ok(self.lock().chains.get(&chain).and_then(|entry| entry.taken).map(|(_, until)| until))
+    }
+
     async fn wait(&self, now: Timestamp, at_most: Duration) {
         let notified = self.scheduled.notified();
         tokio::pin!(notified);

@@ -35,6 +35,9 @@ pub trait Queue: Send + Sync {
     /// earlier. A lease that has run out changes nothing.
     async fn finish(&self, taken: Taken, next: Option<Timestamp>) -> Result<(), QueueError>;
 
+    /// When the lease on a chain ends, if it is taken: for operators. It may have run out already.
+    async fn leased_until(&self, chain: ChainId) -> Result<Option<Timestamp>, QueueError>;
+
     /// Returns once a chain may be due: at once if one is at `now`, when one is scheduled, or after
     /// `at_most`.
     async fn wait(&self, now: Timestamp, at_most: Duration);

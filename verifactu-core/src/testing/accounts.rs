@@ -75,7 +75,8 @@ pub async fn a1_an_account_is_created_once(accounts: Arc<dyn Accounts>) {
     assert_eq!(accounts.tenant(&TenantId::parse("nobody").unwrap()).await.unwrap(), None);
 }
 
-/// A2. A key is found by its public part, with its hash and scopes; a public part is given once.
+/// A2. A key is found by its public part, with its hash, its scopes and what is
+/// sealed of it; a public part is given once.
 pub async fn a2_a_key_is_found_by_its_public_part(accounts: Arc<dyn Accounts>) {
     let key = ApiKey {
         id: ApiKeyId(Uuid::from_u128(1)),
@@ -87,6 +88,7 @@ pub async fn a2_a_key_is_found_by_its_public_part(accounts: Arc<dyn Accounts>) {
         created_at: noon(),
         expires_at: Some(noon() + 24.hours()),
         revoked_at: None,
+        sealed: Some(b"sealed".to_vec()),
     };
     accounts.create_key(&key).await.unwrap();
     let twin = ApiKey { id: ApiKeyId(Uuid::from_u128(2)), hash: [8; 32], ..key.clone() };
@@ -200,6 +202,7 @@ pub async fn a7_keys_are_listed_and_revoked(accounts: Arc<dyn Accounts>) {
         created_at: noon(),
         expires_at: None,
         revoked_at: None,
+        sealed: None,
     };
     let keys = [key(1, &acme), key(2, &other), key(3, &acme)];
     for key in keys.iter().rev() {

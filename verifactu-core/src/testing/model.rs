@@ -6,9 +6,9 @@ use jiff::ToSpan;
 use crate::{
     job::{Csv, Failure, FailureClass, FailureSource, JobKind, JobState, Progress, Standing},
     ledger::{
-        Attempt, AttemptOutcome, Filter, Hold, HoldReason, Installation, JobUpdate, Lease, Ledger,
-        LedgerErrorKind, MemoryLedger, NewMessage, Page, Quota, Selection, Settlement, SlotKind, Start,
-        Submission, Suspects,
+        Attempt, AttemptOutcome, ChainSearch, Filter, Hold, HoldReason, Installation, JobUpdate, Lease,
+        Ledger, LedgerErrorKind, MemoryLedger, NewMessage, Page, Quota, Selection, Settlement, SlotKind,
+        Start, Submission, Suspects,
     },
     record::SystemId,
     types::{ChainId, Ids, InvoiceNumber, JobId, MessageId, RecordId, TenantId, Text},
@@ -89,8 +89,9 @@ impl Run<'_> {
             20 => {
                 let tenant = self.tenant();
                 let (reason, since) = (self.reason(), self.scene.now());
+                let issuer = self.chance.one_in(2).then_some(self.scene.issuer);
                 let hold = Hold { reason, description: "suspended".to_owned(), since };
-                let _ = both!(self, format!("{step}: hold"), |ledger| ledger.hold(&tenant, &hold));
+                let _ = both!(self, format!("{step}: hold"), |ledger| ledger.hold(&tenant, issuer, &hold));
             }
             0..6 => self.append(step).await,
             6..8 => self.claim(step).await,
@@ -100,7 +101,9 @@ impl Run<'_> {
             16 => {
                 let tenant = self.tenant();
                 let reason = self.reason();
-                let _ = both!(self, format!("{step}: release"), |ledger| ledger.release(&tenant, reason));
+                let issuer = self.chance.one_in(2).then_some(self.scene.issuer);
+                let _ =
+                    both!(self, format!("{step}: release"), |ledger| ledger.release(&tenant, issuer, reason));
             }
             _ => self.read(step).await,
         }
@@ -111,7 +114,7 @@ impl Run<'_> {
     }
 
     fn reason(&mut self) -> HoldReason {
-        *self.chance.pick(&[HoldReason::Certificate, HoldReason::Operator])
+        *self.chance.pick(&HoldReason::ALL)
     }
 
     async fn append(&mut self, step: u32) {
@@ -280,7 +283,7 @@ impl Run<'_> {
                 records: 1 + self.chance.below(1000) as u32,
             }),
             hold: self.chance.one_in(6).then(|| Hold {
-                reason: HoldReason::Operator,
+                reason: *self.chance.pick(&HoldReason::ALL),
                 description: "stopped".to_owned(),
                 since: now,
             }),
@@ -317,6 +320,14 @@ impl Run<'_> {
         let _ = both!(self, format!("{step}: due"), |ledger| ledger.due(chain));
         let after = self.chance.one_in(2).then_some(chain);
         let _ = both!(self, format!("{step}: due_chains"), |ledger| ledger.due_chains(after, limit));
+        let _ = both!(self, format!("{step}: chain"), |ledger| ledger.chain(chain));
+        let search = ChainSearch {
+            tenant: self.chance.one_in(2).then(|| self.tenant()),
+            issuer: self.chance.one_in(3).then_some(self.scene.issuer),
+            held: self.chance.one_in(2),
+        };
+        let what = format!("{step}: {search:?}");
+        let _ = both!(self, what, |ledger| ledger.search_chains(&search, after, limit));
         self.list(step, limit).await;
     }
 

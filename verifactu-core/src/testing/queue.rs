@@ -27,6 +27,7 @@ macro_rules! queue_suite {
             q8_a_finished_chain_is_gone_or_due_again
             q9_a_wait_ends_when_a_chain_is_scheduled
             q10_a_probe_answers
+            q12_a_lease_is_told
             q11_random_steps_agree_with_the_queue_in_memory
         });
     };
@@ -49,6 +50,20 @@ async fn takeable(queue: &dyn Queue, now: Timestamp) -> Vec<ChainId> {
         taken.push(next.chain);
     }
     taken
+}
+
+/// Q12. The end of a lease is told while the chain is taken, and nothing before and after.
+pub async fn q12_a_lease_is_told(queue: Arc<dyn Queue>) {
+    let until = async || queue.leased_until(chain(1)).await.unwrap();
+    assert_eq!(until().await, None);
+    queue.schedule(chain(1), noon()).await.unwrap();
+    assert_eq!(until().await, None);
+    let taken = queue.take(noon(), LEASE).await.unwrap().unwrap();
+    assert_eq!(until().await, Some(noon() + LEASE));
+    assert!(queue.renew(&taken, noon() + 10.seconds(), LEASE).await.unwrap());
+    assert_eq!(until().await, Some(noon() + 10.seconds() + LEASE));
+    queue.finish(taken, Some(noon() + 60.seconds())).await.unwrap();
+    assert_eq!(until().await, None);
 }
 
 /// Q1. Chains are taken in the order of their due times, and none before it.

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Sandbox, pre-production and production never share a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Environment {
     /// The authority to develop against, which comes with this workspace.

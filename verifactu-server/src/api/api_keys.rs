@@ -123,18 +123,9 @@ async fn make(
 ) -> Result<Reply, Fault> {
     wanted.fits(tenant)?;
     let Wanted { name, scopes, expires_at } = wanted;
-    let text = KeyText::generate().map_err(|error| Fault::Internal(error.into()))?;
-    let key = ApiKey {
-        id: ApiKeyId(service.ids.next()),
-        tenant: tenant.id.clone(),
-        name: name.as_ref().map(ToString::to_string).unwrap_or_default(),
-        public: text.public().to_owned(),
-        hash: service.keys.pepper.hash(&text),
-        scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
-        created_at: service.clock.now(),
-        expires_at,
-        revoked_at: None,
-    };
+    let (text, key) = mint(service, &tenant.id, &scopes)?;
+    let name_of_key = name.as_ref().map(ToString::to_string).unwrap_or_default();
+    let key = ApiKey { name: name_of_key, expires_at, ..key };
     service.accounts.create_key(&key).await?;
     let subject = format!("{}/{}", key.tenant, key.id.0);
     service.audit(actor, "api_key.create", subject, call.request).await?;
@@ -148,6 +139,28 @@ async fn make(
         },
     };
     Reply::json(Success::Created, call.request, created)
+}
+
+/// A new key of an account, which is not stored yet.
+pub(super) fn mint(
+    service: &Service,
+    tenant: &TenantId,
+    scopes: &[Scope],
+) -> Result<(KeyText, ApiKey), Fault> {
+    let text = KeyText::generate().map_err(|error| Fault::Internal(error.into()))?;
+    let key = ApiKey {
+        id: ApiKeyId(service.ids.next()),
+        tenant: tenant.clone(),
+        name: String::new(),
+        public: text.public().to_owned(),
+        hash: service.keys.pepper.hash(&text),
+        scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
+        created_at: service.clock.now(),
+        expires_at: None,
+        revoked_at: None,
+        sealed: None,
+    };
+    Ok((text, key))
 }
 
 /// One page of the keys; with an account, of its own.

@@ -13,6 +13,8 @@ use super::{Service, error::Fault};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const ADMIN_KEY: HeaderName = HeaderName::from_static("x-admin-key");
+/// The web account that the operator's key acts for.
+pub(super) const ACT_AS: HeaderName = HeaderName::from_static("x-act-as");
 
 /// The account that a request is about, with the key it came with.
 pub(crate) struct Account {
@@ -52,9 +54,21 @@ pub(super) fn active(tenant: &Tenant) -> Result<(), Fault> {
 }
 
 impl Service {
-    /// The account whose key the request carries.
+    /// The account whose key the request carries, or that the operator acts for.
     pub(super) async fn account(&self, headers: &HeaderMap, origin: Origin) -> Result<Account, Fault> {
-        self.prove(headers).await.map_err(|fault| self.count(fault, origin))
+        if headers.contains_key(ACT_AS) {
+            self.operator(headers, origin)?;
+            let None = sent_key(headers)? else { return Err(Fault::AuthAmbiguous) };
+            let key = self.acted_for(headers).await?;
+            return self.prove(&key).await;
+        }
+        let key = sent_key(headers).and_then(|key| key.ok_or(Fault::KeyMissing("x-api-key")));
+        let proved = match key.map(|key| KeyText::parse(&key)) {
+            Ok(Some(key)) => self.prove(&key).await,
+            Ok(None) => Err(Fault::KeyInvalid),
+            Err(fault) => Err(fault),
+        };
+        proved.map_err(|fault| self.count(fault, origin))
     }
 
     /// That the request carries the operator's key.
@@ -73,12 +87,11 @@ impl Service {
         self.strangers.wrong(origin, self.clock.now()).map_or(fault, Fault::RateLimited)
     }
 
-    async fn prove(&self, headers: &HeaderMap) -> Result<Account, Fault> {
-        let key = sent_key(headers)?;
-        let text = KeyText::parse(&key).ok_or(Fault::KeyInvalid)?;
+    /// The account of a key that is known and may still be used.
+    async fn prove(&self, text: &KeyText) -> Result<Account, Fault> {
         let found = self.accounts.key(text.public()).await?;
         // An unknown key costs the same comparison as a known one.
-        let proved = self.keys.pepper.proves(&text, &found.as_ref().map_or([0; 32], |key| key.hash));
+        let proved = self.keys.pepper.proves(text, &found.as_ref().map_or([0; 32], |key| key.hash));
         let key = found.filter(|_| proved).ok_or(Fault::KeyInvalid)?;
         if key.revoked_at.is_some() {
             return Err(Fault::KeyRevoked);
@@ -102,8 +115,8 @@ impl Service {
     }
 }
 
-/// The one key that the two headers name.
-fn sent_key(headers: &HeaderMap) -> Result<String, Fault> {
+/// The one key that the two headers name, if they name any.
+fn sent_key(headers: &HeaderMap) -> Result<Option<String>, Fault> {
     let mut keys = Vec::new();
     for value in headers.get_all(API_KEY) {
         keys.push(value.to_str().map_err(|_| Fault::KeyInvalid)?.trim());
@@ -119,8 +132,8 @@ fn sent_key(headers: &HeaderMap) -> Result<String, Fault> {
     keys.retain(|key| !key.is_empty());
     keys.dedup();
     match keys.as_slice() {
-        [] => Err(Fault::KeyMissing("x-api-key")),
-        [key] => Ok((*key).to_owned()),
+        [] => Ok(None),
+        [key] => Ok(Some((*key).to_owned())),
         _ => Err(Fault::AuthAmbiguous),
     }
 }

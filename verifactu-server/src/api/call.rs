@@ -49,21 +49,6 @@ impl Call {
         }
         Json::parse(&self.body).map_err(Fault::Json)
     }
-
-    /// The one parameter that a route takes, if it is given; any other is an error.
-    pub(super) fn parameter(&self, name: &str) -> Result<Option<&str>, Fault> {
-        let mut found = None;
-        for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if key != name {
-                return Err(Fault::field(key, "is no parameter of this route"));
-            }
-            if found.replace(value).is_some() {
-                return Err(Fault::field(key, "is given twice"));
-            }
-        }
-        Ok(found)
-    }
 }
 
 /// The members of a JSON object, each to be taken once; what is wrong with them is collected.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use verifactu_core::{
     api::{Chain, ChainVerification, Chains, FirstBreak},
     chain::{Break, Walk},
-    ledger::{ChainState, HoldReason},
+    ledger::ChainState,
     types::ChainId,
     xml,
 };
@@ -16,6 +16,7 @@ use super::{
     call::Call,
     error::{Fault, Success},
     reply::Reply,
+    view,
 };
 
 /// Records that are read at a time.
@@ -81,10 +82,7 @@ fn shown(state: ChainState) -> Chain {
         last_huella: state.last_huella,
         last_num_serie: state.last_number,
         pending: state.pending,
-        held_reason: state.hold.map(|hold| match hold.reason {
-            HoldReason::Certificate => "certificate".to_owned(),
-            HoldReason::Operator => "operator".to_owned(),
-        }),
+        held_reason: state.hold.map(|hold| view::hold_reason(hold.reason).to_owned()),
         updated_at: state.updated_at.into(),
     }
 }

@@ -8,7 +8,8 @@ use http::{
 };
 use verifactu_core::{
     api::{
-        Detail, Details, ErrorBody, ErrorCode, Job, JobStatus, JsonError, QrInfo, Ready, Scope, rest_name,
+        Detail, Details, ErrorBody, ErrorCode, Job, JobStatus, JsonError, Problem, QrInfo, Ready, Scope,
+        rest_name,
     },
     authority::{Outcome, Unprocessed},
     certificate::{CertificateError, Malformed},
@@ -103,7 +104,7 @@ pub(crate) enum Success {
 }
 
 impl Success {
-    pub(super) const fn status(self) -> StatusCode {
+    pub(crate) const fn status(self) -> StatusCode {
         match self {
             Self::Ok => StatusCode::OK,
             Self::Created => StatusCode::CREATED,
@@ -150,21 +151,15 @@ impl Fault {
         }
         let code = self.code();
         let status = status(code);
-        let ready = match &self {
-            Self::NotReady(ready) => serde_json::to_value(ready).ok(),
-            _ => None,
-        };
-        let mut body = serde_json::to_value(self.document(code, request)).unwrap_or_default();
-        if let (Some(body), Some(serde_json::Value::Object(ready))) = (body.as_object_mut(), ready) {
-            body.extend(ready);
-        }
+        let body = self.document(code, request);
         let (kind, body) = if wants_problem(accepted) {
-            ("application/problem+json", problem(body, code, status))
+            let problem = Problem::new(body, status.as_u16());
+            ("application/problem+json", serde_json::to_string(&problem))
         } else {
-            ("application/json", body)
+            ("application/json", serde_json::to_string(&body))
         };
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        Reply::new(status, headers, body.to_string())
+        Reply::new(status, headers, body.unwrap_or_default())
     }
 
     /// The word for it.
@@ -268,6 +263,7 @@ impl Fault {
                 body.used = Some(used);
             }
             Self::Chain(refusal) => chain_members(*refusal, &mut body),
+            Self::NotReady(ready) => body.dependencies = Some(ready.dependencies),
             _ => {}
         }
         body
@@ -386,7 +382,7 @@ fn chain_message(refusal: &Refusal) -> String {
 }
 
 /// The status of each word.
-const fn status(code: ErrorCode) -> StatusCode {
+pub(crate) const fn status(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::ValidationFailed
         | ErrorCode::InvalidJson
@@ -439,24 +435,6 @@ fn wants_problem(headers: &HeaderMap) -> bool {
         .iter()
         .filter_map(|value| value.to_str().ok())
         .any(|value| value.contains("application/problem+json"))
-}
-
-/// The same members, with those of RFC 9457 beside them.
-fn problem(mut body: serde_json::Value, code: ErrorCode, status: StatusCode) -> serde_json::Value {
-    if let Some(members) = body.as_object_mut() {
-        members.insert("type".to_owned(), format!("urn:verifactu:error:{code}").into());
-        members.insert("title".to_owned(), code.name().into());
-        members.insert("status".to_owned(), status.as_u16().into());
-        let detail = members.get("message").cloned().unwrap_or_default();
-        members.insert("detail".to_owned(), detail);
-        members.insert(
-            "instance".to_owned(),
-            members.get("requestId").cloned().map_or_else(serde_json::Value::default, |id| {
-                format!("urn:uuid:{}", id.as_str().unwrap_or_default()).into()
-            }),
-        );
-    }
-    body
 }
 
 impl From<LedgerError> for Fault {

@@ -23,6 +23,7 @@ use super::{
     call::Call,
     error::{Fault, Success},
     reply::Reply,
+    under_way::UnderWay,
     wait::Patience,
 };
 
@@ -93,7 +94,28 @@ pub(super) async fn take(
     if let Some((known, submission)) = service.engine.ledger().replay(tenant, kind, &key).await? {
         return Ok(Taken::Replayed { same_body: known == fingerprint, submission: Box::new(submission) });
     }
+    let under_way = UnderWay::new(tenant, kind, &key, request);
+    if let Some((known, submission)) = under_way.wait(service, tenant, kind, &key).await? {
+        return Ok(Taken::Replayed { same_body: known == fingerprint, submission: Box::new(submission) });
+    }
     let idempotency = Idempotency { key, fingerprint };
+    let taken = take_new(service, account, kind, idempotency, body, request).await;
+    if taken.is_err() {
+        under_way.leave(service).await;
+    }
+    taken
+}
+
+/// Makes a record of a request that is not known yet.
+async fn take_new(
+    service: &Service,
+    account: &Account,
+    kind: JobKind,
+    idempotency: Idempotency,
+    body: &Json,
+    request: RequestId,
+) -> Result<Taken, Fault> {
+    let fingerprint = idempotency.fingerprint;
     let (submit, warnings) = prepare(service, account, kind, idempotency, body, request).await?;
     match service.engine.accept(submit).await? {
         Appended::New { submission, due } => Ok(Taken::New { submission, due, warnings }),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use verifactu_core::{
-    api::Jobs,
+    api::{Job, Jobs},
     job::{JobKind, JobState},
     ledger::{Filter, Submission},
     qr::Symbol,
@@ -23,7 +23,21 @@ use super::{
 
 pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
     let submission = find(&service, &call, &account).await?;
-    Reply::json(Success::Ok, call.request, service.views.job(&submission))
+    Reply::json(Success::Ok, call.request, service.shown(&submission).await?)
+}
+
+impl Service {
+    /// A job as it stands, also behind a hold of its chain.
+    pub(super) async fn shown(&self, submission: &Submission) -> Result<Job, Fault> {
+        let Submission { job, record } = submission;
+        let mut shown = self.views.job(submission);
+        if !job.progress.state.is_final()
+            && let Some(hold) = self.engine.ledger().chain(record.chain).await?.and_then(|chain| chain.hold)
+        {
+            view::held(&mut shown, &hold);
+        }
+        Ok(shown)
+    }
 }
 
 /// The states by their names.
@@ -47,11 +61,12 @@ pub(super) async fn list(service: Arc<Service>, call: Call, account: Account) ->
         until: parameters.before(),
         ..Filter::default()
     };
-    query::page(&service, &call, &account, filter, parameters, |items, paging| Jobs {
-        jobs: items.iter().map(|item| service.views.job(item)).collect(),
-        paging,
-    })
-    .await
+    let (items, paging) = query::page(&service, &account, filter, parameters).await?;
+    let mut jobs = Vec::with_capacity(items.len());
+    for item in &items {
+        jobs.push(service.shown(item).await?);
+    }
+    query::answer(&call, Jobs { jobs, paging: paging.clone() }, &paging)
 }
 
 pub(super) async fn attempts(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
@@ -84,27 +99,38 @@ pub(super) async fn xml(service: Arc<Service>, call: Call, account: Account) -> 
 
 /// The QR at its regulation size, also before the authority has answered.
 pub(super) async fn qr(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
-    let format = call.parameter("format")?;
+    let format = format_of(&call)?;
     let submission = find(&service, &call, &account).await?;
     picture(&service, &submission, format)
 }
 
-pub(super) fn picture(
-    service: &Service,
-    submission: &Submission,
-    format: Option<&str>,
-) -> Result<Reply, Fault> {
+/// How a QR is wanted.
+#[derive(Clone, Copy)]
+pub(super) enum Format {
+    Svg,
+    Png,
+    Text,
+}
+
+pub(super) fn format_of(call: &Call) -> Result<Format, Fault> {
+    let mut parameters = Parameters::of(call);
+    let words = [("svg", Format::Svg), ("png", Format::Png), ("txt", Format::Text)];
+    let format = parameters.word("format", &words);
+    parameters.finish()?;
+    Ok(format.unwrap_or(Format::Svg))
+}
+
+pub(super) fn picture(service: &Service, submission: &Submission, format: Format) -> Result<Reply, Fault> {
     let text =
         service.views.qr_text(&submission.record).ok_or(Fault::NotFound("QR: a cancellation has none"))?;
     let symbol = Symbol::new(&text).map_err(|error| Fault::Internal(error.into()))?;
     match format {
-        None | Some("svg") => Ok(Reply::raw("image/svg+xml", symbol.svg())),
-        Some("png") => {
+        Format::Svg => Ok(Reply::raw("image/svg+xml", symbol.svg())),
+        Format::Png => {
             let png = symbol.png().map_err(|error| Fault::Internal(error.into()))?;
             Ok(Reply::raw("image/png", png))
         }
-        Some("txt") => Ok(Reply::raw("text/plain; charset=utf-8", text)),
-        Some(_) => Err(Fault::field("format", "must be svg, png or txt")),
+        Format::Text => Ok(Reply::raw("text/plain; charset=utf-8", text)),
     }
 }
 

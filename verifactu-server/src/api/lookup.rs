@@ -108,7 +108,10 @@ async fn at_authority(service: &Service, account: &Account, asked: Asked) -> Res
         };
         let identity = presentation.identity.clone();
         let page = authority::query(&**service.engine.authority(), identity, &query).await.into_result();
-        let page = page.map_err(Fault::Unanswered)?;
+        let page = match page {
+            Ok(page) => page,
+            Err(outcome) => return Err(service.unanswered(&account.tenant.id, &presentation, outcome).await),
+        };
         let next = match page.paging {
             Paging::Last => None,
             Paging::More(InvoiceKey { issuer, number, date }) => Some(format!("{issuer}|{number}|{date}")),

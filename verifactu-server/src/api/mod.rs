@@ -9,13 +9,18 @@ mod batches;
 mod call;
 mod certificates;
 mod chains;
+mod declaration;
 mod error;
+mod examples;
 mod invoices;
+mod issuers;
 mod jobs;
 mod lookup;
 mod me;
 mod multipart;
 mod nif;
+mod operation;
+mod parameters;
 mod partners;
 mod preview;
 mod query;
@@ -25,13 +30,18 @@ mod routes;
 mod support;
 mod system;
 mod tenants;
+mod under_way;
 mod usage;
 mod view;
 mod wait;
+mod web_accounts;
 mod webhooks;
 
-pub(crate) use error::Fault;
+pub(crate) use error::{Fault, Success, status};
+pub(crate) use operation::{Body, Header, Parameter, Shape, shape};
+pub(crate) use parameters::RATE;
 pub(crate) use reply::Pieces;
+pub(crate) use routes::{Endpoint, ROUTES, Route};
 pub(crate) use usage::Requests;
 pub(crate) use view::Views;
 
@@ -51,23 +61,24 @@ use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 use verifactu_core::{
     api::Scope,
+    authority::Unprocessed,
     engine::{Engine, Presentation, Presenters as _},
-    ledger::{Accounts, AuditEntry, LedgerError},
-    queue::Queue,
+    ledger::{Accounts, AuditEntry, HoldReason, LedgerError},
+    queue::{Gate, Queue},
     types::{ChainId, Clock, Environment, Ids, Month, Nif, RequestId, TenantId},
 };
 
 use crate::{
     accounts::{Keys, Standing, Strangers, Throttle},
-    config::{Limits, Plans, RateClass, Role},
+    config::{DeclarationConfig, Limits, Plans, RateClass, Role},
     presenters::AccountPresenters,
     webhook::Sender,
 };
 
-use auth::Account;
+use auth::{ACT_AS, Account};
 use call::Call;
 use reply::Reply;
-use routes::{Endpoint, Found};
+use routes::Found;
 use tenants::OPERATOR;
 
 /// What the endpoints work with.
@@ -86,11 +97,15 @@ pub(crate) struct Service {
     pub(crate) limits: Limits,
     pub(crate) plans: Plans,
     pub(crate) requests: Requests,
+    pub(crate) gate: Arc<dyn Gate>,
     pub(crate) throttle: Throttle,
     pub(crate) strangers: Strangers,
+    /// How identifiers of the web application's accounts begin.
+    pub(crate) web_account_prefix: String,
     /// Refuse invoices of accounts without a certificate.
     pub(crate) certificate_required: bool,
     pub(crate) demoted_rules: Vec<String>,
+    pub(crate) declaration: Option<DeclarationConfig>,
     /// Bounds the uploads that are opened side by side: each may hash for a third of a second.
     pub(crate) uploads: Semaphore,
     /// Set once the service is about to end.
@@ -205,11 +220,15 @@ impl Service {
         let Arrived { request, peer, path, query, headers, body, .. } = arrived;
         let origin = self.strangers.origin(peer, &headers);
         let call = Call { request, origin, headers, variables, path, query, body };
+        let parameters = route.operation.query;
         match route.endpoint {
-            Endpoint::Anyone(handler) => handler(self, call).await,
+            Endpoint::Anyone(handler) => {
+                query::check(&call, parameters)?;
+                handler(self, call).await
+            }
             _ if self.role == Role::Worker => Err(Fault::NotFound("route")),
             Endpoint::Operator(handler) => {
-                let name = format!("{} {}", route.method, route.path);
+                let name = route.written();
                 if let Err(fault) = self.operator(&call.headers, origin) {
                     self.note_stranger(&name, &fault, &call).await;
                     return Err(fault);
@@ -217,19 +236,24 @@ impl Service {
                 if let Some(guesses) = self.strangers.standing(origin, self.clock.now()) {
                     let _ = standing.set(guesses);
                 }
-                let result = handler(self.clone(), call).await;
+                let result = match query::check(&call, parameters) {
+                    Ok(()) => handler(self.clone(), call).await,
+                    Err(fault) => Err(fault),
+                };
                 if let Err(fault) = &result {
                     self.audit(OPERATOR, "refused", format!("{name} {}", fault.code()), request).await?;
                 }
                 result
             }
             Endpoint::Key(scope, class, handler) => {
-                let account = self.admit(&call, scope, class, standing).await?;
+                let account = self.admit(&call, route, scope, class, standing).await?;
+                query::check(&call, parameters)?;
                 handler(self, call, account).await
             }
             Endpoint::Child(scope, class, handler) => {
-                let partner = self.admit(&call, Some(scope), class, standing).await?;
+                let partner = self.admit(&call, route, Some(scope), class, standing).await?;
                 let child = self.child(partner, call.variable()).await?;
+                query::check(&call, parameters)?;
                 handler(self, call, child).await
             }
         }
@@ -239,17 +263,29 @@ impl Service {
     async fn admit(
         &self,
         call: &Call,
+        route: &Route,
         scope: Option<Scope>,
         class: RateClass,
         standing: &OnceLock<Standing>,
     ) -> Result<Account, Fault> {
-        let account = self.account(&call.headers, call.origin).await?;
+        let acting = call.headers.contains_key(ACT_AS);
+        let account = match self.account(&call.headers, call.origin).await {
+            Err(fault) if acting => {
+                self.note_stranger(&route.written(), &fault, call).await;
+                return Err(fault);
+            }
+            known => known?,
+        };
         let now = self.clock.now();
         if let Some(counted) = self.throttle.charge(&account.tenant.id, class, now).await {
             let _ = standing.set(counted);
             counted.refused().map_or(Ok(()), |wait| Err(Fault::RateLimited(wait)))?;
         }
         account.may(scope)?;
+        if acting {
+            let subject = format!("{} {}", account.tenant.id, route.written());
+            self.audit(OPERATOR, "act_as", subject, call.request).await?;
+        }
         self.requests.count(&account.tenant.id, Month::in_madrid(now));
         Ok(account)
     }
@@ -304,8 +340,7 @@ impl Service {
 
     /// Releases the chains that waited for an account's certificate.
     async fn release(&self, tenant: &TenantId) -> Result<(), LedgerError> {
-        let reason = verifactu_core::ledger::HoldReason::Certificate;
-        for chain in self.engine.ledger().release(tenant, reason).await? {
+        for chain in self.engine.ledger().release(tenant, None, HoldReason::Certificate).await? {
             self.wake(chain).await;
         }
         Ok(())
@@ -321,6 +356,17 @@ impl Service {
                 Some(_) => Fault::CertificateExpired,
             }),
         }
+    }
+
+    /// What a question without an answer comes to. That the presenter is suspended holds for its records
+    /// as well.
+    async fn unanswered(&self, tenant: &TenantId, by: &Presentation, outcome: Unprocessed) -> Fault {
+        if let Unprocessed::Suspended(refusal) = &outcome
+            && let Err(error) = self.engine.suspended(tenant, by, refusal).await
+        {
+            return Fault::Internal(error.into());
+        }
+        Fault::Unanswered(outcome)
     }
 
     /// Has a chain looked at now.

@@ -38,10 +38,13 @@ pub(super) async fn verify(service: Arc<Service>, call: Call, account: Account) 
     let presentation = service.presentation(&account.tenant.id, &first.nif).await?;
     let authority = &**service.engine.authority();
     let checked = nif_check(authority, presentation.identity.clone(), taxpayers).await;
-    let checked = checked.map_err(|error| match error {
-        NifCheckError::Unprocessed(outcome) => Fault::Unanswered(outcome),
-        other => Fault::Internal(other.into()),
-    })?;
+    let checked = match checked {
+        Ok(checked) => checked,
+        Err(NifCheckError::Unprocessed(outcome)) => {
+            return Err(service.unanswered(&account.tenant.id, &presentation, outcome).await);
+        }
+        Err(other) => return Err(Fault::Internal(other.into())),
+    };
     let mut items: Vec<CheckedNif> = checked.into_iter().map(shown).collect();
     match (asked, items.pop()) {
         (Asked::One(_), Some(only)) => Reply::json(Success::Ok, call.request, only),

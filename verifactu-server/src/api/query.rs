@@ -1,4 +1,5 @@
-//! The parameters of a request's address: decoded, each given once, and none that is not known.
+//! The parameters of a request's address: decoded, each given once, and none that its
+//! row of the route table does not name.
 
 use jiff::Timestamp;
 use verifactu_core::{
@@ -12,15 +13,16 @@ use super::{
     auth::Account,
     call::Call,
     error::{Fault, Success},
+    operation::Parameter,
     reply::Reply,
 };
 
 /// Rows of a page, if the request does not say.
 const DEFAULT_LIMIT: u32 = 20;
 /// Most rows of a page.
-const MAX_LIMIT: u32 = 200;
+pub(super) const MAX_LIMIT: u32 = 200;
 /// Most rows that are skipped; who wants more follows the cursor.
-const MAX_OFFSET: u32 = 10_000;
+pub(super) const MAX_OFFSET: u32 = 10_000;
 
 /// Parameters that are read one by one; what is wrong with them is collected.
 pub(super) struct Parameters {
@@ -43,8 +45,7 @@ impl Parameters {
                 _ => parameters.problem(key, "is not well encoded"),
             }
         }
-        let given = parameters.left.iter().filter(|(_, value)| !value.is_empty());
-        parameters.given = given.map(|(key, _)| key.clone()).collect();
+        parameters.given = parameters.left.iter().map(|(key, _)| key.clone()).collect();
         parameters
     }
 
@@ -69,7 +70,7 @@ impl Parameters {
         }
     }
 
-    /// A parameter, if it is given; an empty one counts as absent.
+    /// A parameter, if it is given.
     pub(super) fn read<T, E: std::fmt::Display>(
         &mut self,
         key: &str,
@@ -77,9 +78,6 @@ impl Parameters {
     ) -> Option<T> {
         let at = self.left.iter().position(|(known, _)| known == key)?;
         let (_, value) = self.left.swap_remove(at);
-        if value.is_empty() {
-            return None;
-        }
         parse(&value).map_err(|error| self.problem(key, &error.to_string())).ok()
     }
 
@@ -139,31 +137,43 @@ impl Parameters {
         self.details.push(Detail { field: key.to_owned(), code: None, message: message.to_owned() });
     }
 
-    /// All that is wrong, with the parameters that nobody read.
-    pub(super) fn finish(mut self) -> Result<(), Fault> {
-        for (key, _) in std::mem::take(&mut self.left) {
-            self.problem(&key, "is no parameter of this route");
-        }
+    /// All that is wrong.
+    pub(super) fn finish(self) -> Result<(), Fault> {
         if self.details.is_empty() { Ok(()) } else { Err(Fault::Fields(self.details)) }
     }
 }
 
+/// That a request has no parameters but those of its route, each once and not empty.
+pub(super) fn check(call: &Call, known: &[Parameter]) -> Result<(), Fault> {
+    let mut parameters = Parameters::of(call);
+    for (key, value) in std::mem::take(&mut parameters.left) {
+        if known.iter().all(|known| known.name != key) {
+            parameters.problem(&key, "is no parameter of this route");
+        } else if value.is_empty() {
+            parameters.problem(&key, "is empty; leave it out");
+        }
+    }
+    parameters.finish()
+}
+
 /// One page of what the account has, by the query's filter and paging.
-pub(super) async fn page<B: serde::Serialize>(
+pub(super) async fn page(
     service: &Service,
-    call: &Call,
     account: &Account,
     filter: Filter,
     mut parameters: Parameters,
-    body: impl FnOnce(&[Submission], Paging) -> B,
-) -> Result<Reply, Fault> {
+) -> Result<(Vec<Submission>, Paging), Fault> {
     let page = parameters.page();
     parameters.finish()?;
     let listing = service.engine.ledger().list(&account.tenant.id, &filter, page).await?;
     let listing = listing.ok_or_else(|| Fault::field("cursor", "is no cursor of this list"))?;
     let paging = paging(&listing);
-    let reply = Reply::json(Success::Ok, call.request, body(&listing.items, paging.clone()))?;
-    Ok(linked(reply, call, &paging))
+    Ok((listing.items, paging))
+}
+
+/// The answer with a page, and with a link to the next one.
+pub(super) fn answer(call: &Call, body: impl serde::Serialize, paging: &Paging) -> Result<Reply, Fault> {
+    Ok(linked(Reply::json(Success::Ok, call.request, body)?, call, paging))
 }
 
 /// What a page says of its list.

@@ -45,11 +45,9 @@ pub(super) async fn list(service: Arc<Service>, call: Call, account: Account) ->
         until: parameters.before(),
         ..Filter::default()
     };
-    query::page(&service, &call, &account, filter, parameters, |items, paging| InvoiceRecords {
-        records: items.iter().map(view::record).collect(),
-        paging,
-    })
-    .await
+    let (items, paging) = query::page(&service, &account, filter, parameters).await?;
+    let records = items.iter().map(view::record).collect();
+    query::answer(&call, InvoiceRecords { records, paging: paging.clone() }, &paging)
 }
 
 pub(super) async fn show(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
@@ -63,7 +61,7 @@ pub(super) async fn xml(service: Arc<Service>, call: Call, account: Account) -> 
 }
 
 pub(super) async fn qr(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
-    let format = call.parameter("format")?;
+    let format = jobs::format_of(&call)?;
     let submission = find(&service, &call, &account).await?;
     jobs::picture(&service, &submission, format)
 }

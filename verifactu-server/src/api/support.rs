@@ -24,7 +24,8 @@ use super::{
     view,
 };
 
-const CLASSES: &[FailureClass] = &[
+/// The kinds of failure that a search can ask for.
+pub(super) const CLASSES: &[FailureClass] = &[
     FailureClass::Rejected,
     FailureClass::ContentRefused,
     FailureClass::HeaderRefused,
@@ -33,6 +34,7 @@ const CLASSES: &[FailureClass] = &[
     FailureClass::Unreachable,
     FailureClass::AccessRefused,
     FailureClass::Suspended,
+    FailureClass::Paused,
     FailureClass::ForeignDuplicate,
     FailureClass::Superseded,
 ];
@@ -60,7 +62,14 @@ pub(super) async fn jobs(service: Arc<Service>, call: Call) -> Result<Reply, Fau
     let more = found.len() > limit as usize;
     found.truncate(limit as usize);
     let next_cursor = found.last().filter(|_| more).map(|last| last.job.id);
-    let jobs = found.iter().map(|found| shown(&service, found)).collect();
+    let mut jobs = Vec::with_capacity(found.len());
+    for found in &found {
+        jobs.push(OperatorJob {
+            tenant_id: found.job.tenant.clone(),
+            accepted_request_id: found.job.request,
+            job: service.shown(found).await?,
+        });
+    }
     Reply::json(Success::Ok, call.request, OperatorJobs { jobs, next_cursor })
 }
 
@@ -93,9 +102,7 @@ pub(super) async fn retry(service: Arc<Service>, call: Call) -> Result<Reply, Fa
         return Err(Fault::NotRetryable(view::status(job.progress.state)));
     }
     let ledger = service.engine.ledger();
-    let chains = ledger.chains(&job.tenant).await?;
-    let held = chains.into_iter().find(|chain| chain.id == record.chain).and_then(|chain| chain.hold);
-    if let Some(hold) = held {
+    if let Some(hold) = ledger.chain(record.chain).await?.and_then(|chain| chain.hold) {
         return Err(Fault::IssuerHeld(hold.description));
     }
     let now = service.clock.now();
@@ -108,7 +115,7 @@ pub(super) async fn retry(service: Arc<Service>, call: Call) -> Result<Reply, Fa
     service.audit(OPERATOR, "job.retry", format!("{}/{}", job.tenant, job.id), call.request).await?;
     service.wake(record.chain).await;
     let revised = find(&service, &call).await?;
-    Reply::json(Success::Ok, call.request, service.views.job(&revised))
+    Reply::json(Success::Ok, call.request, service.shown(&revised).await?)
 }
 
 pub(super) async fn expiring(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
@@ -150,14 +157,6 @@ async fn find(service: &Service, call: &Call) -> Result<Submission, Fault> {
     const ABSENT: Fault = Fault::NotFound("job");
     let id = JobId::parse(call.variable()).map_err(|_| ABSENT)?;
     service.engine.ledger().find_job(id).await?.ok_or(ABSENT)
-}
-
-fn shown(service: &Service, found: &Submission) -> OperatorJob {
-    OperatorJob {
-        tenant_id: found.job.tenant.clone(),
-        accepted_request_id: found.job.request,
-        job: service.views.job(found),
-    }
 }
 
 fn event(line: AuditLine) -> AuditEvent {

@@ -1,4 +1,4 @@
-//! `GET /health` and `GET /ready`.
+//! The routes of the system itself, which have no version.
 
 use std::sync::Arc;
 
@@ -14,6 +14,10 @@ use super::{
 pub(super) async fn health(_: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let health = Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     Reply::json(Success::Ok, call.request, health)
+}
+
+pub(super) async fn openapi(_: Arc<Service>, _: Call) -> Result<Reply, Fault> {
+    Ok(Reply::raw("application/json", crate::openapi::document()))
 }
 
 /// Each dependency by name. What the inside says about a failure stays in the log.

@@ -23,7 +23,7 @@ use super::{
 };
 
 /// Most months that are shown.
-const MAX_MONTHS: u32 = 36;
+pub(super) const MAX_MONTHS: u32 = 36;
 
 /// Requests of each account that are not written down yet. Nothing depends on their number, so they
 /// are written together from time to time, and a crash may lose the last of them.

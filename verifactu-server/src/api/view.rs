@@ -6,12 +6,13 @@ use verifactu_core::{
         ErrorSource, InvoiceRecord, Job, JobAttempt, JobAttempts, JobResult, JobStatus, JobType,
         LastErrorDetail, QrInfo, RecordState, RecordType, Warning,
     },
+    authority::codes,
     certificate::{Certificate, HolderKind},
     job::{
         AuthorityAnswer, Csv, Failure, FailureClass, FailureSource, JobKind, JobState, Progress,
         RecordOutcome, Standing, SubmissionOutcome,
     },
-    ledger::{Attempt, AttemptOutcome, RecordRow, Submission},
+    ledger::{Attempt, AttemptOutcome, Hold, HoldReason, RecordRow, Submission},
     qr::CheckService,
     record::{Invoice, RecordKind},
     webhook::{Event, EventKind},
@@ -64,6 +65,7 @@ impl Views {
             last_error: progress.failure.as_ref().map(last_error),
             last_error_detail: progress.failure.as_ref().map(last_error_detail),
             result: self.result(record, progress),
+            held: None,
         }
     }
 
@@ -125,6 +127,7 @@ impl Views {
                 code: failure.code?.to_string(),
                 description: failure.description.clone(),
                 level: ErrorLevel::Submission,
+                advice: failure.code.and_then(advice),
             })
         });
         let errors: Vec<ErrorItem> = of_line.into_iter().chain(of_message).collect();
@@ -135,6 +138,29 @@ impl Views {
             errors,
             requires_subsanacion: progress.standing == Standing::AcceptedWithErrors,
         })
+    }
+}
+
+/// What a job shows while its chain is held: nothing is due, and why.
+pub(super) fn held(job: &mut api::Job, hold: &Hold) {
+    job.next_retry_at = None;
+    job.last_error.get_or_insert_with(|| hold.description.clone());
+    job.held = Some(shown_hold(hold));
+}
+
+pub(super) fn shown_hold(hold: &Hold) -> api::Held {
+    api::Held {
+        reason: hold_reason(hold.reason).to_owned(),
+        description: hold.description.clone(),
+        since: hold.since.into(),
+    }
+}
+
+pub(super) const fn hold_reason(reason: HoldReason) -> &'static str {
+    match reason {
+        HoldReason::Certificate => "certificate",
+        HoldReason::Operator => "operator",
+        HoldReason::Suspended => "suspended",
     }
 }
 
@@ -259,6 +285,7 @@ fn last_error_detail(failure: &Failure) -> LastErrorDetail {
         description: failure.description.clone(),
         at: failure.at.into(),
         superseded_by: failure.superseded_by,
+        advice: failure.code.and_then(advice),
     }
 }
 
@@ -272,6 +299,7 @@ pub(super) const fn class(class: FailureClass) -> &'static str {
         FailureClass::Unreachable => "unreachable",
         FailureClass::AccessRefused => "access_refused",
         FailureClass::Suspended => "suspended",
+        FailureClass::Paused => "paused",
         FailureClass::ForeignDuplicate => "foreign_duplicate",
         FailureClass::Superseded => "superseded",
         _ => "other",
@@ -297,6 +325,11 @@ fn authority(answer: &AuthorityAnswer) -> AuthorityResult {
     }
 }
 
+/// What to do about an error of the authority.
+fn advice(code: i64) -> Option<String> {
+    codes::lookup(code).map(|row| row.advice().text_en().to_owned())
+}
+
 fn error_of_line(answer: &AuthorityAnswer) -> Option<ErrorItem> {
     Some(ErrorItem {
         code: answer.code?.to_string(),
@@ -305,5 +338,6 @@ fn error_of_line(answer: &AuthorityAnswer) -> Option<ErrorItem> {
             RecordOutcome::AcceptedWithErrors => ErrorLevel::Admitted,
             _ => ErrorLevel::Record,
         },
+        advice: answer.code.and_then(advice),
     })
 }

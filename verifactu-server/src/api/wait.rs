@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use jiff::Timestamp;
-use serde::Serialize;
 use tokio::time::Instant;
 use verifactu_core::{
-    api::{Job, QrInfo, Warning},
+    api::{WaitedJob, Warning},
     job::{FailureClass, JobState, Progress},
     ledger::Submission,
     types::{JobId, TenantId},
@@ -82,7 +81,7 @@ impl Patience {
             Seen::Silent => Fault::AuthoritySilent { job, qr_info }.into_reply(call.request, &call.headers),
             Seen::Final | Seen::Stuck | Seen::Nothing => {
                 let success = if matches!(seen, Seen::Final) { Success::Ok } else { Success::Accepted };
-                let body = Waited { job: service.views.job(&submission), qr_info, warnings };
+                let body = WaitedJob { job: service.shown(&submission).await?, qr_info, warnings };
                 Reply::json(success, call.request, body)?
             }
         };
@@ -132,14 +131,4 @@ impl Patience {
             _ => Seen::Stuck,
         }
     }
-}
-
-/// A job, with what the answer to a request has beside it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Waited {
-    #[serde(flatten)]
-    job: Job,
-    qr_info: QrInfo,
-    warnings: Vec<Warning>,
 }

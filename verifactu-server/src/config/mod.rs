@@ -4,6 +4,7 @@
 //! service is here with its default; [`Config::new`] gives all of them to programs that start the
 //! service themselves.
 
+mod declaration;
 mod error;
 mod flags;
 mod plans;
@@ -12,6 +13,7 @@ mod sources;
 mod table;
 mod value;
 
+pub use declaration::DeclarationConfig;
 pub use error::ConfigError;
 pub use flags::Flags;
 pub use plans::Plans;
@@ -31,7 +33,8 @@ use verifactu_core::{
     ledger::postgres::PostgresOptions,
     queue::RedisQueue,
     record::{ComputerSystem, Identification, Party, SystemId},
-    types::{Environment, Nif, Secret, SecretBytes, Text},
+    types::{Environment, Nif, Secret, SecretBytes, TenantId, Text},
+    validation,
 };
 
 use sources::Sources;
@@ -60,12 +63,16 @@ pub struct Config {
     pub plans: Plans,
     /// How often accounts may call.
     pub rates: Rates,
+    /// How identifiers of the web application's accounts begin.
+    pub web_account_prefix: String,
     /// Whose word counts on where a request comes from.
     pub trusted_proxies: Vec<IpNet>,
     /// How the tax authority is reached.
     pub authority: AuthorityConfig,
     /// How the engine behaves, with the system that records name.
     pub engine: engine::Settings,
+    /// What the system's producer declares of it; nothing can be shown without.
+    pub declaration: Option<DeclarationConfig>,
     /// Chains that are dispatched side by side.
     pub workers: usize,
     /// Whether records are signed.
@@ -264,9 +271,11 @@ impl Config {
             role: Role::All,
             plans: Plans::default(),
             rates: Rates::default(),
+            web_account_prefix: "web-".to_owned(),
             trusted_proxies: Vec::new(),
             authority: AuthorityConfig::default(),
             engine: engine::Settings::new(system),
+            declaration: None,
             workers: 4,
             signature: SignatureMode::Xades,
             certificates: Certificates { required: environment != Environment::Sandbox, development: None },
@@ -313,6 +322,7 @@ impl Config {
             .read("data-dir", "a directory", path)?
             .ok_or(ConfigError::Missing { setting: "--data-dir", reason: "always" })?;
         let mut config = Self::new(environment, data_dir, system(&reader, environment)?);
+        config.declaration = DeclarationConfig::read(&reader, environment)?;
         config.read_service(&reader)?;
         config.read_ledger(&reader)?;
         config.read_queue(&reader)?;
@@ -388,7 +398,9 @@ impl Config {
 
     fn read_queue(&mut self, reader: &Reader<'_>) -> Result<(), ConfigError> {
         let address = reader.read("queue", "memory, redis:// or rediss://", |text| {
-            let shared = ["redis://", "rediss://", "unix://"].iter().any(|scheme| text.starts_with(scheme));
+            let shared = ["redis://", "rediss://", "redis+sentinel://", "rediss+sentinel://", "unix://"]
+                .iter()
+                .any(|scheme| text.starts_with(scheme));
             (shared || text == "memory").then(|| shared.then(|| Secret::new(text.to_owned())))
         })?;
         let ca = reader.read("queue-ca", "a file", path)?;
@@ -454,8 +466,10 @@ impl Config {
             value::times(text)?.into_iter().next().filter(|time| *time >= Duration::from_secs(1))
         })?;
         reader.time(&mut engine.sweep_every, "sweep-every")?;
-        reader.set(&mut self.demoted_rules, "validation-demote", "rules with commas between", |text| {
-            Some(text.split(',').map(|rule| rule.trim().to_owned()).collect())
+        let expected = "rules that may be demoted, with commas between";
+        reader.set(&mut self.demoted_rules, "validation-demote", expected, |text| {
+            let known = |id: &str| validation::rules().any(|rule| rule.id == id && rule.is_demotable());
+            text.split(',').map(str::trim).map(|id| known(id).then(|| id.to_owned())).collect()
         })
     }
 
@@ -463,6 +477,10 @@ impl Config {
         self.rates.read(reader)?;
         let expected = "addresses or networks with commas between, such as 10.0.0.0/8,fd00::/8";
         reader.set(&mut self.trusted_proxies, "trusted-proxies", expected, value::networks)?;
+        let expected = "1 to 32 characters that an account's identifier can begin with";
+        reader.set(&mut self.web_account_prefix, "web-account-prefix", expected, |text| {
+            (text.len() <= 32 && TenantId::parse(text).is_ok()).then(|| text.to_owned())
+        })?;
         reader.boolean(&mut self.plans.billing, "billing")?;
         let expected = "names with numbers, such as free=50,pro=5000";
         reader.set(&mut self.plans.limits, "plans", expected, Plans::limits)?;

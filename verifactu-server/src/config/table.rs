@@ -98,6 +98,11 @@ settings! {
     "system-producer-nif", "NIF", Plain, "Tax number of its producer";
     "system-verifactu-only", "BOOLEAN", Plain, "Whether it can work in VERI*FACTU mode only [true]";
 
+    "declaration-address", "TEXT", Plain, "Postal address of the producer, for its declaration; required in production";
+    "declaration-date", "DATE", Plain, "When the producer signed it; required in production";
+    "declaration-place", "TEXT", Plain, "Where: town and country; required in production";
+    "declaration-components", "TEXT", Plain, "Hardware and software of the system and what it does [this service]";
+
     "retry-waits", "TIMES", Plain, "Waits before each retry, comma between [30s,2m,10m,30m,2h,6h,12h,24h]";
     "retry-transient-cap", "TIME", Plain, "Longest wait while the authority errs [1h]";
     "retry-doubt-interval", "TIME", Plain, "How often a doubt is looked into once the attempts are used up [1h]";
@@ -122,6 +127,7 @@ settings! {
     "rate-authority", "RATE", Plain, "Requests of an account that ask the authority at once, per minute [60]";
     "rate-certificates", "RATE", Plain, "Changes of an account's certificate, per minute [10]";
     "rate-wrong-keys", "RATE", Plain, "Wrong keys from an address, per minute [20]";
+    "web-account-prefix", "TEXT", Plain, "How identifiers of the web application's accounts begin [web-]";
     "trusted-proxies", "NETWORKS", Plain, "Proxies that are believed where a request comes from, comma between [none]";
 
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";

@@ -6,6 +6,7 @@
 //! | `GET /health` | `{"status":"ok"}` |
 //! | `GET /records?nif=` | the current state of every invoice |
 //! | `GET /registrations?nif=` | every registration ever made, oldest first |
+//! | `GET /remissions?requirement=` | the records that answered a requirement, oldest first |
 //! | `GET`, `PUT /settings` | the settings; change those named |
 //! | `GET`, `POST`, `DELETE /faults` | faults armed; arm one or a list; clear them |
 //! | `GET /pki/ca` | the CA's certificate, PEM |
@@ -37,6 +38,9 @@ async fn route(authority: &Authority, request: Request<Incoming>) -> Result<Resp
     match (method, path.as_str()) {
         (Method::GET, "/health") => json(&Health { status: "ok" }),
         (Method::GET, "/records") => json(&invoices(authority, nif(&request)).await?),
+        (Method::GET, "/remissions") => {
+            json(&remissions(authority, parameter(&request, "requirement").unwrap_or_default()).await?)
+        }
         (Method::GET, "/registrations") => json(&registrations(authority, nif(&request)).await?),
         (Method::GET, "/settings") => json(&*authority.settings()),
         (Method::PUT, "/settings") => {
@@ -97,6 +101,14 @@ pub(crate) async fn registrations(
     issuer: Option<String>,
 ) -> Result<Vec<Registration>, SandboxError> {
     authority.store.read(move |book| book.registrations(issuer.as_deref())).await
+}
+
+/// The records that answered a requirement; oldest first.
+pub(crate) async fn remissions(
+    authority: &Authority,
+    reference: String,
+) -> Result<Vec<Registration>, SandboxError> {
+    authority.store.read(move |book| book.remissions(&reference)).await
 }
 
 /// Why the admin interface says no.
@@ -174,11 +186,16 @@ impl HolderRequest {
     }
 }
 
-/// The `nif` of the query; NIFs need no decoding.
+/// The `nif` of the query.
 fn nif(request: &Request<Incoming>) -> Option<String> {
-    let query = request.uri().query()?;
-    let value = query.split('&').find_map(|pair| pair.strip_prefix("nif="))?;
-    Some(value.to_owned())
+    parameter(request, "nif")
+}
+
+/// A parameter of the query, none of which needs decoding.
+fn parameter(request: &Request<Incoming>, name: &str) -> Option<String> {
+    let pairs = request.uri().query()?.split('&');
+    let mut found = pairs.filter_map(|pair| pair.split_once('=')).filter(|(key, _)| *key == name);
+    found.next().map(|(_, value)| value.to_owned())
 }
 
 async fn read<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Trouble> {

@@ -7,6 +7,7 @@ use super::authority::Authority;
 use super::body::{self, AnswerBody, Cut};
 use super::faults::{Effect, Fault, MessageKind};
 use super::finding::Finding;
+use super::header::Recipient;
 use super::nif_check;
 use super::pki::Presenter;
 use super::qr_page;
@@ -17,6 +18,9 @@ use super::xml::{Element, Ns, XmlError};
 
 /// Path of the service for voluntary submissions, and of its query.
 pub const VERIFACTU_PATH: &str = "/wlpl/TIKE-CONT/ws/SistemaFacturacion/VerifactuSOAP";
+
+/// Path of the service for what a requirement asks for.
+pub const REQUIREMENT_PATH: &str = "/wlpl/TIKE-CONT/ws/SistemaFacturacion/RequerimientoSOAP";
 
 /// Path of the check of NIFs.
 pub const NIF_CHECK_PATH: &str = "/wlpl/BURT-JDIT/ws/VNifV2SOAP";
@@ -48,6 +52,7 @@ pub(crate) enum Client {
 pub(crate) async fn serve(authority: &Authority, client: Client, request: Request<Incoming>) -> Answered {
     let service = match request.uri().path() {
         VERIFACTU_PATH => Service::Verifactu,
+        REQUIREMENT_PATH => Service::Requirement,
         NIF_CHECK_PATH => Service::NifCheck,
         QR_PATH => return Ok(qr(authority, &request).await),
         _ => return Ok(status(StatusCode::NOT_FOUND)),
@@ -102,6 +107,7 @@ pub(crate) async fn serve(authority: &Authority, client: Client, request: Reques
 #[derive(Clone, Copy)]
 enum Service {
     Verifactu,
+    Requirement,
     NifCheck,
 }
 
@@ -141,12 +147,16 @@ async fn answer(
         Err(refusal) => Err(refusal),
         Ok((MessageKind::NifCheck, root)) => nif_check::answer(&authority.settings().census, &root),
         Ok((MessageKind::Query, root)) => query::answer(authority, presenter, root).await,
-        Ok((MessageKind::Submission, root)) => {
+        Ok((kind @ (MessageKind::Submission | MessageKind::Requirement), root)) => {
+            let to = match kind {
+                MessageKind::Requirement => Recipient::Requirement,
+                _ => Recipient::Voluntary,
+            };
             let forced = match effect {
                 Some(Effect::Force { code, number }) => Some(Forced { code: *code, number: number.clone() }),
                 _ => None,
             };
-            submission::process(authority, presenter, root, forced).await.map(|mut answer| {
+            submission::process(authority, presenter, root, to, forced).await.map(|mut answer| {
                 match effect {
                     Some(Effect::Wait(seconds)) => answer.wait = *seconds,
                     Some(Effect::ReverseLines) => answer.lines.reverse(),
@@ -258,7 +268,10 @@ fn message(service: Service, bytes: &[u8]) -> Result<(MessageKind, Element), Ref
             Ok((MessageKind::Submission, root))
         }
         (Service::Verifactu, Ns::Query, "ConsultaFactuSistemaFacturacion") => Ok((MessageKind::Query, root)),
-        (Service::Verifactu, ..) => Err(missing("RegFactuSistemaFacturacion")),
+        (Service::Requirement, Ns::Submission, "RegFactuSistemaFacturacion") => {
+            Ok((MessageKind::Requirement, root))
+        }
+        (Service::Verifactu | Service::Requirement, ..) => Err(missing("RegFactuSistemaFacturacion")),
         (Service::NifCheck, Ns::NifCheck | Ns::NifCheckPlain, "VNifV2Ent") => {
             Ok((MessageKind::NifCheck, root))
         }

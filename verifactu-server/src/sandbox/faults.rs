@@ -63,8 +63,10 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
-    /// `RegFactuSistemaFacturacion`.
+    /// `RegFactuSistemaFacturacion`, sent voluntarily.
     Submission,
+    /// The same, in answer to a requirement.
+    Requirement,
     /// `ConsultaFactuSistemaFacturacion`.
     Query,
     /// `VNifV2`.
@@ -178,7 +180,8 @@ impl Fault {
         let of_kind = self.on.is_none() || self.on == kind;
         let of_issuer =
             self.issuer.as_deref().is_none_or(|nif| message.is_some_and(|(_, issuer)| issuer == nif));
-        let possible = !for_submissions || kind == Some(MessageKind::Submission);
+        let submission = matches!(kind, Some(MessageKind::Submission | MessageKind::Requirement));
+        let possible = !for_submissions || submission;
         of_kind && of_issuer && possible
     }
 }

@@ -13,12 +13,22 @@ use super::xml::Element;
 /// From this day on, the day of renunciation must be the last of a year.
 const YEAR_ENDS_FROM: Date = date(2027, 1, 1);
 
+/// Which service the submission came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recipient {
+    /// The one for voluntary submissions.
+    Voluntary,
+    /// The one for what a requirement asks for.
+    Requirement,
+}
+
 /// Checks the header; the first fault refuses the message.
 pub(crate) fn check(
     header: &Element,
     presenter: &Presenter,
     settings: &Settings,
     today: Date,
+    to: Recipient,
 ) -> Result<(), Refusal> {
     schema::HEADER.content(header)?;
     let issuer = header.text_at("ObligadoEmision/NIF").unwrap_or_default();
@@ -49,8 +59,12 @@ pub(crate) fn check(
             return Err(identified(code, header, "Representante").into());
         }
     }
-    if header.at("RemisionRequerimiento").is_some() {
-        return Err(Refusal::new(4126));
+    match to {
+        Recipient::Voluntary if header.at("RemisionRequerimiento").is_some() => {
+            return Err(Refusal::new(4126));
+        }
+        Recipient::Voluntary => {}
+        Recipient::Requirement => answers_a_requirement(header, settings)?,
     }
     if let Some(day) = header.text_at("RemisionVoluntaria/FechaFinVeriFactu")
         && today >= YEAR_ENDS_FROM
@@ -65,6 +79,27 @@ pub(crate) fn check(
         }
     };
     if may { Ok(()) } else { Err(Refusal::new(4112)) }
+}
+
+/// Checks that the header names a requirement, and nothing that is for voluntary submissions.
+fn answers_a_requirement(header: &Element, settings: &Settings) -> Result<(), Refusal> {
+    if header.at("RemisionVoluntaria").is_some() {
+        return Err(Refusal::new(4127));
+    }
+    let reference = requirement(header);
+    if reference.is_empty() {
+        return Err(Refusal::new(4125));
+    }
+    if !reference.chars().all(char::is_alphanumeric) {
+        return Err(Refusal::new(4133));
+    }
+    let known = settings.requirements.as_ref().is_none_or(|known| known.contains(reference));
+    if known { Ok(()) } else { Err(Refusal::new(4122)) }
+}
+
+/// The requirement that the submission answers; empty without one.
+pub(crate) fn requirement(header: &Element) -> &str {
+    header.text_at("RemisionRequerimiento/RefRequerimiento").unwrap_or_default()
 }
 
 /// Whether the header marks the submission as the late outcome of an incident.

@@ -1,8 +1,9 @@
 //! A tax authority to develop and test against, offline.
 //!
-//! It speaks what AEAT's service for voluntary submissions speaks: SOAP over TLS with client
-//! certificates, `RegFactuSistemaFacturacion`, `ConsultaFactuSistemaFacturacion` and `VNifV2`, the
-//! codes and the state machine of the published validations; and it has the page behind the QR. It is independent of the client it judges: its
+//! It speaks what AEAT's services speak: SOAP over TLS with client certificates,
+//! `RegFactuSistemaFacturacion`, voluntarily or for a requirement, `ConsultaFactuSistemaFacturacion` and
+//! `VNifV2`, the codes and the state machine of the published validations; and it has the page behind the
+//! QR. It is independent of the client it judges: its
 //! schema tables, its huella and its checks are its own. Any client in any language may be pointed
 //! at it; [`Pki`] makes the certificates.
 //!
@@ -44,6 +45,7 @@ mod query;
 mod record;
 mod refusal;
 mod register;
+mod requirement;
 mod rules;
 mod running;
 mod schema;
@@ -56,7 +58,7 @@ mod xml;
 pub use self::census::{Census, CensusEntry, CensusStatus, Unlisted};
 pub use self::cli::{PkiArgs, SandboxArgs};
 pub use self::clock::Clock;
-pub use self::endpoint::{NIF_CHECK_PATH, QR_PATH, VERIFACTU_PATH};
+pub use self::endpoint::{NIF_CHECK_PATH, QR_PATH, REQUIREMENT_PATH, VERIFACTU_PATH};
 pub use self::error::SandboxError;
 pub use self::faults::{Effect, Fault, MessageKind};
 pub use self::pki::{DEFAULT_PASSPHRASE, Holder, HolderKind, Issued, KeyKind, Pki};

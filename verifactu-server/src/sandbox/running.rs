@@ -200,6 +200,14 @@ impl RunningSandbox {
         admin::registrations(&self.authority, issuer.map(str::to_owned)).await
     }
 
+    /// The records that answered a requirement, oldest first.
+    ///
+    /// # Errors
+    /// [`SandboxError::Store`].
+    pub async fn remissions(&self, reference: &str) -> Result<Vec<Registration>, SandboxError> {
+        admin::remissions(&self.authority, reference.to_owned()).await
+    }
+
     /// Adds a fault behind those armed already.
     pub fn arm(&self, fault: Fault) {
         self.authority.faults.arm(fault);

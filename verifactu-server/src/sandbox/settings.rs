@@ -1,5 +1,7 @@
 //! What can be changed while the sandbox runs.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::SandboxError;
@@ -19,6 +21,8 @@ pub struct Settings {
     pub presenters: PresenterPolicy,
     /// Who exists.
     pub census: Census,
+    /// The requirements that were sent out, by their references; `None` knows every one.
+    pub requirements: Option<BTreeSet<String>>,
 }
 
 /// Who may present records of an issuer.
@@ -41,6 +45,7 @@ impl Default for Settings {
             clock_margin_seconds: 240,
             presenters: PresenterPolicy::default(),
             census: Census::default(),
+            requirements: None,
         }
     }
 }

@@ -7,13 +7,15 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, OptionalExtension, Row, Statement, ToSql, Transaction, TransactionBehavior, params,
+};
 use serde::Serialize;
 
 use super::SandboxError;
 use super::record::{InvoiceKey, Operation, SystemKey};
 
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = 2;
 const SCHEMA: &str = "
 CREATE TABLE request (
     id INTEGER PRIMARY KEY AUTOINCREMENT
@@ -33,6 +35,22 @@ CREATE TABLE registration (
     id_peticion TEXT NOT NULL
 ) STRICT;
 CREATE INDEX registration_issuer ON registration (issuer, seq);
+CREATE TABLE remission (
+    reference TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    presenter TEXT NOT NULL,
+    issuer TEXT NOT NULL,
+    number TEXT NOT NULL,
+    issued TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    state TEXT NOT NULL,
+    code INTEGER,
+    huella TEXT NOT NULL,
+    csv TEXT NOT NULL,
+    id_peticion TEXT NOT NULL
+) STRICT;
+CREATE INDEX remission_reference ON remission (reference, seq);
 CREATE TABLE invoice (
     issuer TEXT NOT NULL,
     number TEXT NOT NULL,
@@ -269,20 +287,26 @@ impl Book<'_> {
                  code, huella, csv, id_peticion)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?;
-        statement.execute(params![
-            entry.at,
-            entry.presenter,
-            entry.key.issuer,
-            entry.key.number,
-            entry.key.issued,
-            entry.operation.as_str(),
-            entry.state.as_str(),
-            entry.code,
-            entry.huella,
-            entry.csv,
-            entry.id_peticion,
-        ])?;
+        insert(&mut statement, entry, &[])?;
         Ok(self.0.last_insert_rowid())
+    }
+
+    /// Keeps a record that answers a requirement.
+    pub(crate) fn remit(&self, reference: &str, entry: &Registration) -> Result<(), SandboxError> {
+        let mut statement = self.0.prepare_cached(
+            "INSERT INTO remission (at, presenter, issuer, number, issued, operation, state,
+                 code, huella, csv, id_peticion, reference)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        )?;
+        insert(&mut statement, entry, &[&reference])
+    }
+
+    /// What answered a requirement, oldest first.
+    pub(crate) fn remissions(&self, reference: &str) -> Result<Vec<Registration>, SandboxError> {
+        let mut statement =
+            self.0.prepare_cached("SELECT * FROM remission WHERE reference = ?1 ORDER BY seq")?;
+        let rows = statement.query_map([reference], read_registration)?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Puts the invoice's state in the place of the one before. `day` is its date of issue,
@@ -384,6 +408,29 @@ pub(crate) struct Selection {
 pub(crate) enum Further {
     Go,
     Stop,
+}
+
+/// Runs an `INSERT` with the values of an entry, and those that follow them.
+fn insert(
+    statement: &mut Statement<'_>,
+    entry: &Registration,
+    rest: &[&dyn ToSql],
+) -> Result<(), SandboxError> {
+    let own: [&dyn ToSql; 11] = [
+        &entry.at,
+        &entry.presenter,
+        &entry.key.issuer,
+        &entry.key.number,
+        &entry.key.issued,
+        &entry.operation.as_str(),
+        &entry.state.as_str(),
+        &entry.code,
+        &entry.huella,
+        &entry.csv,
+        &entry.id_peticion,
+    ];
+    statement.execute(&*[&own, rest].concat())?;
+    Ok(())
 }
 
 fn read_key(row: &Row<'_>) -> rusqlite::Result<InvoiceKey> {

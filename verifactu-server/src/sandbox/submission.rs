@@ -9,11 +9,12 @@ use sha2::{Digest, Sha256};
 
 use super::authority::Authority;
 use super::finding::Finding;
-use super::header;
+use super::header::{self, Recipient};
 use super::pki::Presenter;
 use super::record::{InvoiceKey, Operation, Record};
 use super::refusal::Refusal;
 use super::register::{Occasion, register, text_of};
+use super::requirement;
 use super::rules::Facts;
 use super::schema;
 use super::store::{Invoice, InvoiceState, Verdict};
@@ -44,6 +45,7 @@ pub(crate) async fn process(
     authority: &Authority,
     presenter: &Presenter,
     root: Element,
+    to: Recipient,
     forced: Option<Forced>,
 ) -> Result<Answer, Refusal> {
     schema::SUBMISSION.structure(&root)?;
@@ -53,7 +55,7 @@ pub(crate) async fn process(
     let today = authority.madrid.date(now);
     let root = Arc::new(root);
     if let Some(header) = root.at("Cabecera") {
-        header::check(header, presenter, &settings, today)?;
+        header::check(header, presenter, &settings, today, to)?;
     }
     let at = authority.madrid.stamp(now);
     let digits = authority.madrid.digits(now);
@@ -75,15 +77,23 @@ pub(crate) async fn process(
         for record in message.all("RegistroFactura").filter_map(Record::of) {
             let facts = Facts {
                 issuer: message.text_at("Cabecera/ObligadoEmision/NIF").unwrap_or_default(),
-                incident: header.is_some_and(header::is_incident),
+                // What a requirement asks for is always of the past.
+                incident: to == Recipient::Requirement || header.is_some_and(header::is_incident),
                 now,
                 today,
                 clock_margin: settings.clock_margin_seconds,
-                system_has_records: book.system_has_records(record.issuer(), &record.system())?,
+                system_has_records: to == Recipient::Voluntary
+                    && book.system_has_records(record.issuer(), &record.system())?,
                 census: &settings.census,
             };
             let ordered = forced.as_ref().and_then(|forced| forced.finding(record));
-            lines.push(register(book, &facts, &occasion, record, ordered)?);
+            lines.push(match to {
+                Recipient::Voluntary => register(book, &facts, &occasion, record, ordered)?,
+                Recipient::Requirement => {
+                    let reference = header.map(header::requirement).unwrap_or_default();
+                    requirement::remit(book, &facts, &occasion, record, reference, ordered)?
+                }
+            });
         }
         let state = MessageState::of(&lines);
         let outcome = |receipt| Written { lines, state, receipt };

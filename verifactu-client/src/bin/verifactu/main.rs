@@ -1,5 +1,6 @@
 //! `verifactu`: the service and the core from the command line.
 
+mod account;
 mod batch;
 mod connection;
 mod doctor;
@@ -55,6 +56,16 @@ enum Command {
         #[arg(long, value_name = "SECONDS", default_value_t = 300)]
         patience: u64,
     },
+    /// Lists the account's records, newest first.
+    Records(account::Records),
+    /// Writes all records with their exact bytes to a file, for `verify-chain` or for keeping.
+    Export(account::Export),
+    /// What the authority holds of an invoice, or of a month. Exit code 1 if nothing.
+    Lookup(account::Lookup),
+    /// Whether the census knows a taxpayer under its name. Exit code 1 if not.
+    Nif(account::NifCheck),
+    /// The plan, and what this month has used of it.
+    Plan,
     /// The account's certificate.
     #[command(subcommand)]
     Cert(online::Cert),
@@ -106,6 +117,11 @@ async fn run(arguments: Arguments, output: Output) -> Result<End, Failure> {
         Command::Batch(batch) => batch.run(connection, output).await,
         Command::Job { id } => online::job(&connection.client()?, id, output).await,
         Command::Wait { id, patience } => online::wait(&connection.client()?, id, patience, output).await,
+        Command::Records(records) => records.run(&connection.client()?, output).await,
+        Command::Export(export) => export.run(&connection.client()?, output).await,
+        Command::Lookup(lookup) => lookup.run(&connection.client()?, output).await,
+        Command::Nif(check) => check.run(&connection.client()?, output).await,
+        Command::Plan => account::plan(&connection.client()?, output).await,
         Command::Cert(cert) => cert.run(&connection.client()?, output).await,
         Command::Qr(qr) => qr.run(&connection.client()?, output).await,
         Command::Webhook(webhook) => webhook.run(output).await,

@@ -3,7 +3,6 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum};
-use serde::Serialize;
 use serde_json::json;
 use verifactu_client::{
     Client, IdempotencyKey, Submission, Submitted,
@@ -14,7 +13,7 @@ use verifactu_core::{certificate::MAX_FILE, qr::Symbol};
 
 use crate::{
     failure::{End, Failure},
-    output::{Output, listed},
+    output::{Output, listed, value},
     surroundings::{self, PASSPHRASE},
 };
 
@@ -161,8 +160,4 @@ impl Qr {
         }
         Ok(End::Well)
     }
-}
-
-fn value(answer: &impl Serialize) -> Result<serde_json::Value, Failure> {
-    serde_json::to_value(answer).map_err(|error| Failure::unusable("the answer", error))
 }

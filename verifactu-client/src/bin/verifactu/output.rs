@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Finding, told};
@@ -56,6 +57,11 @@ impl Output {
             (Finding::Fails, false) => "FAILED",
         }
     }
+}
+
+/// An answer as a value.
+pub(crate) fn value(answer: &impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(answer).map_err(|error| Failure::unusable("the answer", error))
 }
 
 /// A value as people read it: an indented list of `name: value`.

@@ -22,10 +22,10 @@ use crate::{
 };
 
 use super::{
-    ApiKey, Append, Appended, Attempt, AuditLine, Batch, ChainKey, ChainState, Claim, Delivery, FULL_MESSAGE,
-    Fenced, Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError, LedgerErrorKind,
-    Listing, NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Search, Selection, SentMessage,
-    Settlement, Submission, Sums, Tenant, Turnover, Usage, Webhook,
+    ApiKey, Append, Appended, Attempt, AuditLine, Batch, ChainKey, ChainSearch, ChainState, Claim, Delivery,
+    FULL_MESSAGE, Fenced, Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError,
+    LedgerErrorKind, Listing, NewMessage, OpenMessage, Page, RecordRow, SealedCertificate, Search, Selection,
+    SentMessage, Settlement, Submission, Sums, Tenant, Turnover, Usage, Webhook,
     schedule::{self, Turn},
 };
 
@@ -280,7 +280,7 @@ impl Ledger for MemoryLedger {
             chain.state.wait_seconds = settlement.wait_seconds;
             chain.state.unreachable_count = settlement.unreachable_count;
             chain.state.suspects = settlement.suspects;
-            if settlement.hold.is_some() {
+            if settlement.hold.as_ref().is_some_and(|hold| hold.outweighs(chain.state.hold.as_ref())) {
                 chain.state.hold = settlement.hold;
             }
             chain.state.updated_at = settlement.at;
@@ -304,12 +304,14 @@ impl Ledger for MemoryLedger {
         Ok(due.take(limit as usize).collect())
     }
 
-    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
+    async fn hold(
+        &self,
+        tenant: &TenantId,
+        issuer: Option<Nif>,
+        hold: &Hold,
+    ) -> Result<Vec<ChainId>, LedgerError> {
         let mut state = self.lock();
-        let chains = state.chains.values_mut().map(|chain| &mut chain.state);
-        let concerned = chains.filter(|chain| {
-            chain.key.tenant == *tenant && chain.hold.as_ref().is_none_or(|known| known.reason != hold.reason)
-        });
+        let concerned = state.of_issuer(tenant, issuer).filter(|chain| hold.outweighs(chain.hold.as_ref()));
         Ok(concerned
             .map(|chain| {
                 chain.hold = Some(hold.clone());
@@ -318,16 +320,20 @@ impl Ledger for MemoryLedger {
             .collect())
     }
 
-    async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {
+    async fn release(
+        &self,
+        tenant: &TenantId,
+        issuer: Option<Nif>,
+        reason: HoldReason,
+    ) -> Result<Vec<ChainId>, LedgerError> {
         let mut state = self.lock();
-        let held = state.chains.values_mut().filter(|chain| {
-            chain.state.key.tenant == *tenant
-                && chain.state.hold.as_ref().is_some_and(|hold| hold.reason == reason)
-        });
+        let held = state
+            .of_issuer(tenant, issuer)
+            .filter(|chain| chain.hold.as_ref().is_some_and(|hold| hold.reason == reason));
         Ok(held
             .map(|chain| {
-                chain.state.hold = None;
-                chain.state.id
+                chain.hold = None;
+                chain.id
             })
             .collect())
     }
@@ -346,6 +352,31 @@ impl Ledger for MemoryLedger {
         let state = self.lock();
         let own = state.chains.values().filter(|chain| chain.state.key.tenant == *tenant);
         Ok(own.map(|chain| chain.state.clone()).collect())
+    }
+
+    async fn chain(&self, chain: ChainId) -> Result<Option<ChainState>, LedgerError> {
+        Ok(self.lock().chains.get(&chain).map(|chain| chain.state.clone()))
+    }
+
+    async fn search_chains(
+        &self,
+        search: &ChainSearch,
+        after: Option<ChainId>,
+        limit: u32,
+    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError> {
+        let state = self.lock();
+        let behind = state.chains.iter().filter(|(id, _)| after.is_none_or(|after| **id > after));
+        let found = behind.map(|(_, chain)| chain).filter(|chain| {
+            let ChainSearch { tenant, issuer, held } = search;
+            tenant.as_ref().is_none_or(|tenant| chain.state.key.tenant == *tenant)
+                && issuer.is_none_or(|issuer| chain.state.key.issuer == issuer)
+                && (!held || chain.state.hold.is_some())
+        });
+        let oldest = |chain: &Chain| {
+            let unfinished = chain.unfinished.iter().map(|place| &state.entries[chain.entries[*place]]);
+            unfinished.map(|entry| entry.job.created_at).min()
+        };
+        Ok(found.take(limit as usize).map(|chain| (chain.state.clone(), oldest(chain))).collect())
     }
 
     async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError> {
@@ -385,6 +416,13 @@ impl Ledger for MemoryLedger {
 }
 
 impl State {
+    /// The chains of a tenant, or of one of its issuers.
+    fn of_issuer(&mut self, tenant: &TenantId, issuer: Option<Nif>) -> impl Iterator<Item = &mut ChainState> {
+        self.chains.values_mut().map(|chain| &mut chain.state).filter(move |chain| {
+            chain.key.tenant == *tenant && issuer.is_none_or(|issuer| chain.key.issuer == issuer)
+        })
+    }
+
     fn holds(&self, lease: Lease) -> bool {
         self.chains.get(&lease.chain).is_some_and(|chain| chain.epoch == lease.epoch)
     }

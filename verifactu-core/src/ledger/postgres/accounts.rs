@@ -116,8 +116,11 @@ impl Accounts for PostgresLedger {
     }
 
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError> {
-        const CREATE: &str =
-            concat!("INSERT INTO api_key (", key_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+        const CREATE: &str = concat!(
+            "INSERT INTO api_key (",
+            key_columns!(),
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+        );
         self.pool
             .write(
                 CREATE,
@@ -131,6 +134,7 @@ impl Accounts for PostgresLedger {
                     &Col(&key.created_at),
                     &Col(&key.expires_at),
                     &Col(&key.revoked_at),
+                    &Col(&key.sealed),
                 ],
             )
             .await?;

@@ -47,6 +47,12 @@ impl StoreError {
         }
     }
 
+    /// `None`, and a word in the log, if a row makes no sense: one damaged chain must not keep the others
+    /// from being found.
+    pub(super) fn unless_damaged<T>(chain: Result<T, impl std::fmt::Display>) -> Option<T> {
+        chain.inspect_err(|error| tracing::error!(%error, "a chain is damaged and is passed over")).ok()
+    }
+
     /// The constraint that a write would have broken.
     pub(super) fn constraint(&self) -> Option<&str> {
         let Self::Server(error) = self else { return None };

@@ -31,7 +31,7 @@ use jiff::Timestamp;
 use crate::{
     job::{JobKind, Progress},
     record::InvoiceId,
-    types::{ChainId, Environment, JobId, RecordId, TenantId},
+    types::{ChainId, Environment, JobId, Nif, RecordId, TenantId},
 };
 
 use self::{
@@ -39,8 +39,8 @@ use self::{
     pool::{Pool, repeated},
 };
 use super::{
-    Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease, Ledger,
-    LedgerError, Listing, NewMessage, Page, RecordRow, Search, Selection, SentMessage, Settlement,
+    Append, Appended, Attempt, ChainSearch, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease,
+    Ledger, LedgerError, Listing, NewMessage, Page, RecordRow, Search, Selection, SentMessage, Settlement,
     Submission, Turnover, Usage,
 };
 
@@ -205,16 +205,39 @@ impl Ledger for PostgresLedger {
         Ok(work::due_chains(&self.pool, after, limit).await?)
     }
 
-    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
-        Ok(settle::hold(&self.pool, tenant, hold).await?)
+    async fn hold(
+        &self,
+        tenant: &TenantId,
+        issuer: Option<Nif>,
+        hold: &Hold,
+    ) -> Result<Vec<ChainId>, LedgerError> {
+        Ok(settle::hold(&self.pool, tenant, issuer, hold).await?)
     }
 
-    async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {
-        Ok(settle::release(&self.pool, tenant, reason).await?)
+    async fn release(
+        &self,
+        tenant: &TenantId,
+        issuer: Option<Nif>,
+        reason: HoldReason,
+    ) -> Result<Vec<ChainId>, LedgerError> {
+        Ok(settle::release(&self.pool, tenant, issuer, reason).await?)
     }
 
     async fn revise(&self, job: JobId, seen: &Progress, next: &Progress) -> Result<bool, LedgerError> {
         Ok(repeated!(settle::revise(&self.pool, job, seen, next))?)
+    }
+
+    async fn chain(&self, chain: ChainId) -> Result<Option<ChainState>, LedgerError> {
+        Ok(row::chain(&self.pool, chain).await?)
+    }
+
+    async fn search_chains(
+        &self,
+        search: &ChainSearch,
+        after: Option<ChainId>,
+        limit: u32,
+    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError> {
+        Ok(row::search_chains(&self.pool, search, after, limit).await?)
     }
 
     async fn chains(&self, tenant: &TenantId) -> Result<Vec<ChainState>, LedgerError> {

@@ -1,14 +1,15 @@
 //! Reads that need no more than rows as the ledger's types.
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use tokio_postgres::Row;
 
 use crate::{
     job::JobKind,
     ledger::{
-        Attempt, ChainState, RecordRow, SentMessage, Submission, Turnover, Usage,
+        Attempt, ChainSearch, ChainState, RecordRow, SentMessage, Submission, Turnover, Usage,
         column::Unreadable,
-        table::{self, ChainRow, item_columns, record_columns},
+        table::{self, ChainRow, chain_columns, item_columns, record_columns},
     },
     record::InvoiceId,
     types::{ChainId, JobId, RecordId, TenantId},
@@ -111,7 +112,33 @@ pub(super) async fn history(
 
 pub(super) async fn chains(pool: &Pool, tenant: &TenantId) -> Result<Vec<ChainState>, StoreError> {
     let rows = pool.read(chain_query!("tenant = $1 ORDER BY id"), &[&Col(tenant)]).await?;
-    all(&rows, |cells| ChainRow::read(cells).map(|chain| chain.state))
+    let read = |row| StoreError::unless_damaged(ChainRow::read(&mut Cells::of(row)));
+    Ok(rows.iter().filter_map(read).map(|chain| chain.state).collect())
+}
+
+pub(super) async fn chain(pool: &Pool, chain: ChainId) -> Result<Option<ChainState>, StoreError> {
+    let rows = pool.read(chain_query!("id = $1"), &[&Col(&chain)]).await?;
+    first(&rows, |cells| ChainRow::read(cells).map(|chain| chain.state))
+}
+
+/// Chains of all accounts, each with the age of what waits on it.
+pub(super) async fn search_chains(
+    pool: &Pool,
+    search: &ChainSearch,
+    after: Option<ChainId>,
+    limit: u32,
+) -> Result<Vec<(ChainState, Option<Timestamp>)>, StoreError> {
+    const QUERY: &str = concat!(
+        "SELECT ",
+        chain_columns!(),
+        ", least((SELECT min(created_at) FROM job WHERE chain = c.seq AND turn IN ('first', 'barrier')), \
+         (SELECT min(created_at) FROM job WHERE chain = c.seq AND turn = 'again')) \
+         FROM chain c WHERE ($1::uuid IS NULL OR id > $1) AND ($2::text IS NULL OR tenant = $2) \
+         AND ($3::text IS NULL OR issuer = $3) AND (NOT $4 OR hold IS NOT NULL) ORDER BY id LIMIT $5"
+    );
+    let ChainSearch { tenant, issuer, held } = search;
+    let rows = pool.read(QUERY, &[&Col(&after), &Col(tenant), &Col(issuer), held, &Col(&limit)]).await?;
+    all(&rows, |cells| Ok((ChainRow::read(cells)?.state, cells.next()?)))
 }
 
 pub(super) async fn records(

@@ -15,7 +15,7 @@ use crate::{
         schedule::{self, Turn},
         table::{self, progress_columns},
     },
-    types::{ChainId, JobId, RecordId, TenantId},
+    types::{ChainId, JobId, Nif, RecordId, TenantId},
 };
 
 use super::{
@@ -26,7 +26,7 @@ use super::{
     webhook::OWE,
 };
 
-const HELD: &str = "SELECT seq FROM chain WHERE id = $1 AND epoch = $2 FOR UPDATE";
+const HELD: &str = "SELECT seq, hold FROM chain WHERE id = $1 AND epoch = $2 FOR UPDATE";
 const MESSAGE: &str = "SELECT seq, chain, settled_at IS NOT NULL FROM message WHERE id = $1";
 const RECORDS: &str = "SELECT r.id, r.seq FROM record r WHERE r.id = ANY ($1) \
                        AND r.chain = (SELECT seq FROM chain WHERE id = $2)";
@@ -143,7 +143,8 @@ pub(super) async fn settle(pool: &Pool, lease: Lease, settlement: &Settlement) -
         )
     };
     let (_, held, known, jobs) = session.trip(reads).await?;
-    let Some(chain) = row::first(&held, Cells::next::<i64>)? else {
+    let known_hold = |cells: &mut Cells<'_>| Ok((cells.next::<i64>()?, cells.next::<Option<Json<Hold>>>()?));
+    let Some((chain, known_hold)) = row::first(&held, known_hold)? else {
         return stop(session, Fenced::Stale).await;
     };
     let message = row::first(&known, KnownMessage::read)?.filter(|message| message.chain == chain);
@@ -154,7 +155,8 @@ pub(super) async fn settle(pool: &Pool, lease: Lease, settlement: &Settlement) -
         }
     }
     let changes = Changes::of(&jobs, &settlement.updates)?;
-    let hold = settlement.hold.as_ref();
+    let known_hold = known_hold.as_ref().map(|Json(hold)| hold);
+    let hold = settlement.hold.as_ref().filter(|hold| hold.outweighs(known_hold));
     let writes = async {
         together!(
             session.query(
@@ -226,22 +228,43 @@ pub(super) async fn revise(
     Ok(true)
 }
 
-pub(super) async fn hold(pool: &Pool, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, StoreError> {
-    const HOLD: &str = "UPDATE chain SET hold = $2, hold_reason = $3 WHERE seq IN (SELECT seq FROM chain \
-         WHERE tenant = $1 AND hold_reason IS DISTINCT FROM $3 ORDER BY seq FOR UPDATE) RETURNING id";
-    let held = [&Json(hold.clone())];
-    let rows = pool.write(HOLD, &[&Col(tenant), &Col(held[0]), &Col(&hold.reason)]).await?;
+pub(super) async fn hold(
+    pool: &Pool,
+    tenant: &TenantId,
+    issuer: Option<Nif>,
+    hold: &Hold,
+) -> Result<Vec<ChainId>, StoreError> {
+    const HOLD: &str = "UPDATE chain SET hold = $3, hold_reason = $4 WHERE seq IN (SELECT seq FROM chain \
+         WHERE tenant = $1 AND issuer = coalesce($2, issuer) \
+         AND (hold_reason IS NULL OR hold_reason <> ALL ($5::text[])) ORDER BY seq FOR UPDATE) RETURNING id";
+    let weightier: Vec<HoldReason> =
+        HoldReason::ALL.into_iter().filter(|reason| *reason >= hold.reason).collect();
+    let held = Json(hold.clone());
+    let rows = pool
+        .write(
+            HOLD,
+            &[
+                &Col(tenant),
+                &Col(&issuer),
+                &Col(&held),
+                &Col(&hold.reason),
+                &each(&weightier, |reason| reason),
+            ],
+        )
+        .await?;
     sorted(&rows)
 }
 
 pub(super) async fn release(
     pool: &Pool,
     tenant: &TenantId,
+    issuer: Option<Nif>,
     reason: HoldReason,
 ) -> Result<Vec<ChainId>, StoreError> {
     const RELEASE: &str = "UPDATE chain SET hold = NULL, hold_reason = NULL WHERE seq IN (SELECT seq \
-         FROM chain WHERE tenant = $1 AND hold_reason = $2 ORDER BY seq FOR UPDATE) RETURNING id";
-    sorted(&pool.write(RELEASE, &[&Col(tenant), &Col(&reason)]).await?)
+         FROM chain WHERE tenant = $1 AND issuer = coalesce($2, issuer) AND hold_reason = $3 \
+         ORDER BY seq FOR UPDATE) RETURNING id";
+    sorted(&pool.write(RELEASE, &[&Col(tenant), &Col(&issuer), &Col(&reason)]).await?)
 }
 
 fn sorted(rows: &[Row]) -> Result<Vec<ChainId>, StoreError> {

@@ -167,13 +167,6 @@ pub(super) async fn due_chains(
         None => pool.read(FIRST, &[&Col(&limit)]).await?,
         Some(after) => pool.read(NEXT, &[&Col(&limit), &Col(&after)]).await?,
     };
-    let mut due = Vec::new();
-    for row in &rows {
-        match read_due(&mut Cells::of(row)) {
-            Ok((chain, at)) => due.extend(at.map(|at| (chain, at))),
-            // One damaged chain must not keep the others from being found.
-            Err(error) => tracing::error!(%error, "a chain is damaged and is passed over"),
-        }
-    }
-    Ok(due)
+    let read = |row| StoreError::unless_damaged(read_due(&mut Cells::of(row)));
+    Ok(rows.iter().filter_map(read).filter_map(|(chain, at)| Some((chain, at?))).collect())
 }

@@ -128,7 +128,7 @@ impl Accounts for SqliteLedger {
             store
                 .prepare_cached(
                     "INSERT INTO api_key (id, tenant, name, public, hash, scopes, created_at, expires_at, \
-                     revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                     revoked_at, sealed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                 )?
                 .execute(params![
                     Col(&key.id),
@@ -139,7 +139,8 @@ impl Accounts for SqliteLedger {
                     Col(&Json(key.scopes)),
                     Col(&key.created_at),
                     Col(&key.expires_at),
-                    Col(&key.revoked_at)
+                    Col(&key.revoked_at),
+                    key.sealed
                 ])?;
             Ok(())
         })

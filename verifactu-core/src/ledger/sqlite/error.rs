@@ -17,6 +17,21 @@ pub(super) enum StoreError {
     Contradiction(&'static str),
 }
 
+impl StoreError {
+    /// `None`, and a word in the log, if a row makes no sense: one damaged chain must not keep the others
+    /// from being found. A store that does not answer is another matter.
+    pub(super) fn unless_damaged<T>(chain: Result<T, Self>) -> Result<Option<T>, Self> {
+        match chain {
+            Err(Self::Sqlite(error)) if error.sqlite_error_code().is_some() => Err(error.into()),
+            Err(error) => {
+                tracing::error!(%error, "a chain is damaged and is passed over");
+                Ok(None)
+            }
+            Ok(chain) => Ok(Some(chain)),
+        }
+    }
+}
+
 impl From<StoreError> for LedgerError {
     fn from(error: StoreError) -> Self {
         match error {

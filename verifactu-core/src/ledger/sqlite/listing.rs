@@ -1,18 +1,19 @@
 //! Lists. Each filter has an index in the order of the list, and the one that narrows down most is
 //! chosen here: SQLite keeps no statistics that would tell it.
 
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use crate::{
     job::{JobKind, JobState, Standing},
-    ledger::{Filter, Listing, Page, Search, Start, Submission},
-    types::{JobId, TenantId},
+    ledger::{ChainSearch, ChainState, Filter, Listing, Page, Search, Start, Submission},
+    types::{ChainId, JobId, TenantId},
 };
 
 use super::{
     column::{Cells, Col},
     error::StoreError,
-    row,
+    row::{self, chain_query},
 };
 
 /// A `SELECT` in the making, with its parameters in order.
@@ -118,6 +119,35 @@ pub(super) fn search(
     let mut statement = store.prepare(&text)?;
     let seqs: Vec<i64> = statement.query_map(&*query.bound(), |row| row.get(0))?.collect::<Result<_, _>>()?;
     row::items(store, &seqs)
+}
+
+/// Chains of all accounts, each with the age of what waits on it.
+pub(super) fn search_chains(
+    store: &Connection,
+    search: &ChainSearch,
+    after: Option<ChainId>,
+    limit: u32,
+) -> Result<Vec<(ChainState, Option<Timestamp>)>, StoreError> {
+    let ChainSearch { tenant, issuer, held } = search;
+    // The blob of no bytes comes before every identifier.
+    let mut chains = store.prepare_cached(chain_query!(
+        "id > ifnull(?1, x'') AND (?2 IS NULL OR tenant = ?2) AND (?3 IS NULL OR issuer = ?3) \
+         AND (NOT ?4 OR hold IS NOT NULL) ORDER BY id LIMIT ?5"
+    ))?;
+    let mut oldest =
+        store.prepare_cached("SELECT min(created_at) FROM job WHERE chain = ?1 AND turn IS NOT NULL")?;
+    let found =
+        chains.query_map(params![Col(&after), Col(tenant), Col(issuer), held, limit], row::read_chain)?;
+    found
+        .map(|chain| {
+            let chain = chain?;
+            let age = match chain.state.pending {
+                0 => None,
+                _ => oldest.query_row([chain.seq], |row| Cells::of(row).next())?,
+            };
+            Ok((chain.state, age))
+        })
+        .collect()
 }
 
 /// Where a job stands in the lists of its account.

@@ -31,13 +31,13 @@ use jiff::Timestamp;
 use crate::{
     job::{JobKind, Progress},
     record::InvoiceId,
-    types::{ChainId, Environment, JobId, RecordId, TenantId},
+    types::{ChainId, Environment, JobId, Nif, RecordId, TenantId},
 };
 
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
-    Append, Appended, Attempt, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease, Ledger,
-    LedgerError, Listing, NewMessage, Page, RecordRow, Search, Selection, SentMessage, Settlement,
+    Append, Appended, Attempt, ChainSearch, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease,
+    Ledger, LedgerError, Listing, NewMessage, Page, RecordRow, Search, Selection, SentMessage, Settlement,
     Submission, Turnover, Usage,
 };
 
@@ -211,14 +211,24 @@ impl Ledger for SqliteLedger {
         self.read(move |store| work::due_chains(store, after, limit)).await
     }
 
-    async fn hold(&self, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, LedgerError> {
+    async fn hold(
+        &self,
+        tenant: &TenantId,
+        issuer: Option<Nif>,
+        hold: &Hold,
+    ) -> Result<Vec<ChainId>, LedgerError> {
         let (tenant, hold) = (tenant.clone(), hold.clone());
-        self.write(move |store| settle::hold(store, &tenant, &hold)).await
+        self.write(move |store| settle::hold(store, &tenant, issuer, &hold)).await
     }
 
-    async fn release(&self, tenant: &TenantId, reason: HoldReason) -> Result<Vec<ChainId>, LedgerError> {
+    async fn release(
+        &self,
+        tenant: &TenantId,
+        issuer: Option<Nif>,
+        reason: HoldReason,
+    ) -> Result<Vec<ChainId>, LedgerError> {
         let tenant = tenant.clone();
-        self.write(move |store| settle::release(store, &tenant, reason)).await
+        self.write(move |store| settle::release(store, &tenant, issuer, reason)).await
     }
 
     async fn revise(&self, job: JobId, seen: &Progress, next: &Progress) -> Result<bool, LedgerError> {
@@ -229,6 +239,20 @@ impl Ledger for SqliteLedger {
     async fn chains(&self, tenant: &TenantId) -> Result<Vec<ChainState>, LedgerError> {
         let tenant = tenant.clone();
         self.read(move |store| row::chains(store, &tenant)).await
+    }
+
+    async fn chain(&self, chain: ChainId) -> Result<Option<ChainState>, LedgerError> {
+        self.read(move |store| Ok(row::chain(store, chain)?.map(|chain| chain.state))).await
+    }
+
+    async fn search_chains(
+        &self,
+        search: &ChainSearch,
+        after: Option<ChainId>,
+        limit: u32,
+    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError> {
+        let search = search.clone();
+        self.read(move |store| listing::search_chains(store, &search, after, limit)).await
     }
 
     async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError> {

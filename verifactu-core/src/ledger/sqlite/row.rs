@@ -68,7 +68,7 @@ pub(super) fn history(
 pub(super) fn chains(store: &Connection, tenant: &TenantId) -> Result<Vec<ChainState>, StoreError> {
     let mut query = store.prepare_cached(chain_query!("tenant = ?1 ORDER BY id"))?;
     let rows = query.query_map([Col(tenant)], |row| read_chain(row).map(|chain| chain.state))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    rows.filter_map(|chain| StoreError::unless_damaged(chain.map_err(StoreError::from)).transpose()).collect()
 }
 
 /// The last record of a chain. That the chain's own row agrees with it is checked, so that a damaged

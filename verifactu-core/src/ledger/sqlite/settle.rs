@@ -10,7 +10,7 @@ use crate::{
         Attempt, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage, Settlement,
         schedule::{self, Turn},
     },
-    types::{ChainId, JobId, MessageId, TenantId},
+    types::{ChainId, JobId, MessageId, Nif, TenantId},
 };
 
 use super::{
@@ -18,6 +18,24 @@ use super::{
     error::StoreError,
     row, webhook,
 };
+
+/// The weight of a hold, by the name of its reason.
+macro_rules! weight {
+    ($reason:literal) => {
+        concat!(
+            "CASE ",
+            $reason,
+            " WHEN 'certificate' THEN 1 WHEN 'operator' THEN 2 WHEN 'suspended' THEN 3 ELSE 0 END"
+        )
+    };
+}
+
+/// Whether a hold for this reason takes the place of the chain's.
+macro_rules! outweighs {
+    ($reason:literal) => {
+        concat!("(", weight!($reason), ") > (", weight!("hold_reason"), ")")
+    };
+}
 
 pub(super) fn open_message(
     store: &Connection,
@@ -82,11 +100,14 @@ pub(super) fn settle(
     update_jobs(store, chain, &settlement.updates, settlement.at)?;
     let hold = settlement.hold.as_ref();
     store
-        .prepare_cached(
+        .prepare_cached(concat!(
             "UPDATE chain SET next_slot_at = ?2, wait_seconds = ?3, unreachable_count = ?4, \
-             hold = ifnull(?5, hold), hold_reason = ifnull(?6, hold_reason), updated_at = ?7, \
-             suspects = ?8 WHERE seq = ?1",
-        )?
+             hold = CASE WHEN ",
+            outweighs!("?6"),
+            " THEN ?5 ELSE hold END, hold_reason = CASE WHEN ",
+            outweighs!("?6"),
+            " THEN ?6 ELSE hold_reason END, updated_at = ?7, suspects = ?8 WHERE seq = ?1"
+        ))?
         .execute(params![
             chain,
             Col(&settlement.next_slot_at),
@@ -116,25 +137,33 @@ pub(super) fn revise(
     }
 }
 
-pub(super) fn hold(store: &Connection, tenant: &TenantId, hold: &Hold) -> Result<Vec<ChainId>, StoreError> {
-    let mut query = store.prepare_cached(
-        "UPDATE chain SET hold = ?2, hold_reason = ?3 WHERE tenant = ?1 \
-         AND hold_reason IS NOT ?3 RETURNING id",
-    )?;
-    let values = params![Col(tenant), Col(&Json(hold.clone())), Col(&hold.reason)];
+pub(super) fn hold(
+    store: &Connection,
+    tenant: &TenantId,
+    issuer: Option<Nif>,
+    hold: &Hold,
+) -> Result<Vec<ChainId>, StoreError> {
+    let mut query = store.prepare_cached(concat!(
+        "UPDATE chain SET hold = ?3, hold_reason = ?4 WHERE tenant = ?1 AND issuer = ifnull(?2, issuer) AND ",
+        outweighs!("?4"),
+        " RETURNING id"
+    ))?;
+    let values = params![Col(tenant), Col(&issuer), Col(&Json(hold.clone())), Col(&hold.reason)];
     sorted(query.query_map(values, |row| Cells::of(row).next())?)
 }
 
 pub(super) fn release(
     store: &Connection,
     tenant: &TenantId,
+    issuer: Option<Nif>,
     reason: HoldReason,
 ) -> Result<Vec<ChainId>, StoreError> {
     let mut query = store.prepare_cached(
-        "UPDATE chain SET hold = NULL, hold_reason = NULL WHERE tenant = ?1 AND hold_reason = ?2 \
-         RETURNING id",
+        "UPDATE chain SET hold = NULL, hold_reason = NULL \
+         WHERE tenant = ?1 AND issuer = ifnull(?2, issuer) AND hold_reason = ?3 RETURNING id",
     )?;
-    sorted(query.query_map(params![Col(tenant), Col(&reason)], |row| Cells::of(row).next())?)
+    let values = params![Col(tenant), Col(&issuer), Col(&reason)];
+    sorted(query.query_map(values, |row| Cells::of(row).next())?)
 }
 
 fn sorted(chains: impl Iterator<Item = rusqlite::Result<ChainId>>) -> Result<Vec<ChainId>, StoreError> {

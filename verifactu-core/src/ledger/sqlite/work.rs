@@ -121,14 +121,10 @@ pub(super) fn due_chains(
     let chains = query.query_map(params![Col(&after), limit], row::read_chain)?;
     let mut due = Vec::new();
     for chain in chains {
-        // One damaged chain must not keep the others from being found.
         let found = chain
             .map_err(StoreError::from)
             .and_then(|chain| Ok(chain_due(store, &chain)?.map(|at| (chain.state.id, at))));
-        match found {
-            Ok(found) => due.extend(found),
-            Err(error) => tracing::error!(%error, "a chain is damaged and is passed over"),
-        }
+        due.extend(StoreError::unless_damaged(found)?.flatten());
     }
     Ok(due)
 }

@@ -22,10 +22,12 @@ use tokio::{
 
 use crate::queue::QueueError;
 
+use super::sentinel::Sentinels;
+
 /// A call as a whole, with every repetition.
 const CALL: Duration = Duration::from_secs(3);
 /// One answer, or one connection.
-const ANSWER: Duration = Duration::from_secs(1);
+pub(super) const ANSWER: Duration = Duration::from_secs(1);
 /// After a call that failed, nobody else tries for so long; then one does, and the others go on failing
 /// at once until it comes through. A server that is away so delays one request of many.
 const REST: Duration = Duration::from_secs(1);
@@ -45,6 +47,8 @@ pub(super) struct Signals {
 
 pub(super) struct Link {
     home: ConnectionInfo,
+    /// Who knows where the master is; without them it is at home.
+    sentinels: Option<Sentinels>,
     channel: String,
     signals: Arc<Signals>,
     state: Mutex<State>,
@@ -71,8 +75,13 @@ pub(super) enum Call<'a> {
 }
 
 impl Link {
-    pub(super) fn new(home: ConnectionInfo, channel: String, signals: Arc<Signals>) -> Self {
-        Self { home, channel, signals, state: Mutex::default() }
+    pub(super) fn new(
+        home: ConnectionInfo,
+        sentinels: Option<Sentinels>,
+        channel: String,
+        signals: Arc<Signals>,
+    ) -> Self {
+        Self { home, sentinels, channel, signals, state: Mutex::default() }
     }
 
     /// Makes a call, and makes it again while that may help, within [`CALL`].
@@ -110,12 +119,10 @@ impl Link {
     async fn repeat<T: FromRedisValue>(&self, call: &Call<'_>) -> Result<T, RedisError> {
         let mut pause = PAUSE;
         loop {
-            let connection = self.connection()?;
-            let error = match connection.call(call, &self.channel).await {
+            let error = match self.attempt(call).await {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
-            self.give_up(&connection, &error);
             if !may_pass(&error) {
                 return Err(error);
             }
@@ -131,12 +138,27 @@ impl Link {
         }
     }
 
-    fn connection(&self) -> Result<Arc<Connection>, RedisError> {
+    async fn attempt<T: FromRedisValue>(&self, call: &Call<'_>) -> Result<T, RedisError> {
+        let connection = self.connection().await?;
+        let result = connection.call(call, &self.channel).await;
+        result.inspect_err(|error| self.give_up(&connection, error))
+    }
+
+    async fn connection(&self) -> Result<Arc<Connection>, RedisError> {
+        let known = self.lock().connection.clone();
+        if let Some(connection) = known {
+            return Ok(connection);
+        }
+        let master = match &self.sentinels {
+            Some(sentinels) => self.node(&sentinels.master().await?),
+            None => None,
+        };
         let mut state = self.lock();
+        // Another caller may have been faster.
         if let Some(connection) = &state.connection {
             return Ok(connection.clone());
         }
-        let info = match &state.moved {
+        let info = match master.as_ref().or(state.moved.as_ref()) {
             Some(address) => self.home.clone().set_addr(address.clone()),
             None => self.home.clone(),
         };

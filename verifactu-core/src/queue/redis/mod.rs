@@ -13,6 +13,7 @@
 
 mod keys;
 mod link;
+mod sentinel;
 
 use std::{
     fmt,
@@ -34,6 +35,7 @@ use crate::types::ChainId;
 use super::{Charge, Gate, Queue, QueueError, Rate, Taken};
 use keys::Keys;
 use link::{Call, Link, Signals};
+use sentinel::{Named, Sentinels};
 
 /// The longest sleep without a look, for a wake-up that got lost.
 const LOOK: Duration = Duration::from_secs(1);
@@ -68,6 +70,7 @@ struct Scripts {
     renew: Script,
     finish: Script,
     first: Script,
+    leased: Script,
     charge: Script,
     enter: Script,
     leave: Script,
@@ -76,18 +79,23 @@ struct Scripts {
 impl RedisQueue {
     /// A queue at `redis://`, `rediss://` (TLS) or `unix://`, in the form
     /// `redis://user:password@host:port/database`. Nothing is sent before the first call, so that a
-    /// server that is away keeps nobody from starting. Of a cluster, any node will do.
+    /// server that is away keeps nobody from starting. Of a cluster, any node will do. With Sentinels the
+    /// form is `redis+sentinel://user:password@host:port,host:port/master/database`; they are asked
+    /// without user and password, which are the server's.
     ///
     /// # Errors
     /// [`RedisSetupError`]. None shows the address, which may hold a password.
     pub fn open(address: &str, options: RedisOptions) -> Result<Self, RedisSetupError> {
         let keys = Keys::of(&options.name).ok_or(RedisSetupError::Name)?;
-        let client = match options.roots {
-            None => Client::open(address)?,
+        let open = |address: &str| match options.roots.clone() {
+            None => Client::open(address),
             Some(roots) => {
-                Client::build_with_tls(address, TlsCertificates { client_tls: None, root_cert: Some(roots) })?
+                Client::build_with_tls(address, TlsCertificates { client_tls: None, root_cert: Some(roots) })
             }
         };
+        let named = Named::parse(address).ok_or(RedisSetupError::Sentinels)?;
+        let sentinels = named.as_ref().map(|named| Sentinels::new(named, open)).transpose()?;
+        let client = open(named.as_ref().map_or(address, |named| &named.server))?;
         let info = client.get_connection_info();
         if let ConnectionAddr::TcpTls { insecure, .. } = info.addr() {
             if *insecure {
@@ -100,7 +108,8 @@ impl RedisQueue {
         // Wake-ups come over the same connection.
         let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
         let signals = Arc::<Signals>::default();
-        let link = Link::new(info.clone().set_redis_settings(settings), keys.channel(), signals.clone());
+        let link =
+            Link::new(info.clone().set_redis_settings(settings), sentinels, keys.channel(), signals.clone());
         Ok(Self {
             keys,
             link,
@@ -113,6 +122,7 @@ impl RedisQueue {
                 renew: Script::new(include_str!("scripts/renew.lua")),
                 finish: Script::new(include_str!("scripts/finish.lua")),
                 first: Script::new(include_str!("scripts/first.lua")),
+                leased: Script::new(include_str!("scripts/leased.lua")),
                 charge: Script::new(include_str!("scripts/charge.lua")),
                 enter: Script::new(include_str!("scripts/enter.lua")),
                 leave: Script::new(include_str!("scripts/leave.lua")),
@@ -172,6 +182,14 @@ impl Queue for RedisQueue {
         script.arg(taken.chain.to_string()).arg(self.holder(taken.token));
         script.arg(next.map_or(String::new(), |at| not_before(at).to_string())).arg(self.keys.channel());
         self.link.call(&Call::Script(script)).await
+    }
+
+    async fn leased_until(&self, chain: ChainId) -> Result<Option<Timestamp>, QueueError> {
+        let mut script = self.scripts.leased.prepare_invoke();
+        script.key(self.keys.due()).key(self.keys.leases());
+        script.arg(chain.to_string());
+        let until: Option<f64> = self.link.call(&Call::Script(script)).await?;
+        Ok(until.and_then(|until| Timestamp::from_microsecond(until as i64).ok()))
     }
 
     async fn wait(&self, now: Timestamp, at_most: Duration) {
@@ -259,6 +277,9 @@ pub enum RedisSetupError {
     /// The address or the roots cannot be used.
     #[error("not an address of Redis, or roots that are not PEM")]
     Address(#[from] RedisError),
+    /// The address of Sentinels lacks a part.
+    #[error("the form is redis+sentinel://user:password@host:port,host:port/master/database")]
+    Sentinels,
     /// The address asks for TLS without looking at certificates.
     #[error("an address of Redis that trusts anybody")]
     Insecure,

@@ -11,11 +11,11 @@ use crate::{
         Standing, SubmissionOutcome,
     },
     ledger::{
-        Attempt, AttemptOutcome, Claim, Fenced, Hold, HoldReason, JobUpdate, Ledger, LedgerErrorKind,
-        Selection, Settlement, SlotKind, Submission, Suspects,
+        Attempt, AttemptOutcome, ChainSearch, Claim, Fenced, Hold, HoldReason, JobUpdate, Ledger,
+        LedgerErrorKind, Selection, Settlement, SlotKind, Submission, Suspects,
     },
-    testing::{Scene, quick_settlement},
-    types::{ChainId, MessageId, RecordId},
+    testing::{Draft, Scene, quick_settlement},
+    types::{ChainId, MessageId, Nif, RecordId},
 };
 
 fn items(accepted: &[Submission]) -> Vec<Submission> {
@@ -298,8 +298,8 @@ pub async fn l28_a_release_is_for_one_reason(ledger: Arc<dyn Ledger>) {
         assert_eq!(ledger.due(chain).await.unwrap(), None);
         chains.push(chain);
     }
-    assert_eq!(ledger.release(&scene.tenant, HoldReason::Certificate).await.unwrap(), [chains[0]]);
-    assert!(ledger.release(&scene.tenant, HoldReason::Certificate).await.unwrap().is_empty());
+    assert_eq!(ledger.release(&scene.tenant, None, HoldReason::Certificate).await.unwrap(), [chains[0]]);
+    assert!(ledger.release(&scene.tenant, None, HoldReason::Certificate).await.unwrap().is_empty());
     assert!(ledger.due(chains[0]).await.unwrap().is_some());
     assert_eq!(ledger.due(chains[1]).await.unwrap(), None);
     assert_eq!(ledger.due(chains[2]).await.unwrap(), None);
@@ -324,8 +324,8 @@ pub async fn l35_a_hold_stays_until_it_is_released(ledger: Arc<dyn Ledger>) {
     let hold = Hold { reason: HoldReason::Operator, description: "4141".to_owned(), since: scene.now() };
     let mut both = vec![chain, second];
     both.sort_unstable();
-    assert_eq!(ledger.hold(&scene.tenant, &hold).await.unwrap(), both);
-    assert!(ledger.hold(&scene.tenant, &hold).await.unwrap().is_empty());
+    assert_eq!(ledger.hold(&scene.tenant, None, &hold).await.unwrap(), both);
+    assert!(ledger.hold(&scene.tenant, None, &hold).await.unwrap().is_empty());
     let settlement = quick_settlement(&working, scene.now());
     assert_eq!(settlement.hold, None);
     assert_eq!(ledger.settle(working.lease, settlement).await.unwrap(), Fenced::Done);
@@ -336,8 +336,78 @@ pub async fn l35_a_hold_stays_until_it_is_released(ledger: Arc<dyn Ledger>) {
     assert!(
         ledger.chains(&scene.tenant).await.unwrap().iter().all(|state| state.hold.as_ref() == Some(&hold))
     );
-    assert_eq!(ledger.release(&scene.tenant, HoldReason::Operator).await.unwrap().len(), 2);
+    assert_eq!(ledger.release(&scene.tenant, None, HoldReason::Operator).await.unwrap().len(), 2);
     assert!(ledger.due(chain).await.unwrap().is_some());
+}
+
+/// L36. A hold of one issuer stops its chains alone, and so does the release. A hold for a weightier
+/// reason takes the place of another and is not displaced by it, also where a worker settles.
+pub async fn l36_a_hold_is_for_an_issuer_and_has_its_weight(ledger: Arc<dyn Ledger>) {
+    let scene = Scene::new();
+    let chain = scene.accept(&*ledger, &scene.invoice("F-1")).await.record.chain;
+    let mut draft = scene.invoice("F-1");
+    draft.invoice.issuer = Nif::parse("12345678Z").unwrap();
+    let neighbour = scene.accept(&*ledger, &draft).await.record.chain;
+    let hold = |reason| Hold { reason, description: format!("{reason:?}"), since: scene.now() };
+    let reason = async || ledger.chain(chain).await.unwrap().unwrap().hold.map(|hold| hold.reason);
+    let issuer = Some(scene.issuer);
+    for (heavier, lighter) in [
+        (HoldReason::Operator, HoldReason::Certificate),
+        (HoldReason::Suspended, HoldReason::Operator),
+        (HoldReason::Suspended, HoldReason::Certificate),
+    ] {
+        assert_eq!(ledger.hold(&scene.tenant, issuer, &hold(lighter)).await.unwrap(), [chain]);
+        assert_eq!(ledger.hold(&scene.tenant, issuer, &hold(heavier)).await.unwrap(), [chain]);
+        assert!(ledger.hold(&scene.tenant, issuer, &hold(lighter)).await.unwrap().is_empty());
+        let claimed = claim(&*ledger, chain).await;
+        let settlement = Settlement { hold: Some(hold(lighter)), ..quick_settlement(&claimed, scene.now()) };
+        assert_eq!(ledger.settle(claimed.lease, settlement).await.unwrap(), Fenced::Done);
+        assert_eq!(reason().await, Some(heavier));
+        assert!(ledger.release(&scene.tenant, issuer, lighter).await.unwrap().is_empty());
+        assert_eq!(ledger.release(&scene.tenant, issuer, heavier).await.unwrap(), [chain]);
+        assert_eq!(reason().await, None);
+    }
+    assert_eq!(ledger.chain(neighbour).await.unwrap().unwrap().hold, None);
+    assert_eq!(ledger.hold(&scene.tenant, None, &hold(HoldReason::Operator)).await.unwrap().len(), 2);
+    assert_eq!(ledger.release(&scene.tenant, issuer, HoldReason::Operator).await.unwrap(), [chain]);
+    assert!(ledger.chain(neighbour).await.unwrap().unwrap().hold.is_some());
+    assert_eq!(ledger.chain(ChainId(scene.invoice("F-9").job.0)).await.unwrap(), None);
+}
+
+/// L37. An operator's search goes through the chains of all accounts in the order of their identifiers,
+/// and tells since when the oldest job of each waits.
+pub async fn l37_chains_of_all_accounts_are_searched(ledger: Arc<dyn Ledger>) {
+    let scene = Scene::new();
+    let began = scene.now();
+    let first = scene.accept(&*ledger, &scene.invoice("F-1")).await;
+    scene.clock.set(began + 5.seconds());
+    let second = scene.accept(&*ledger, &Draft { at: scene.now(), ..scene.invoice("F-2") }).await;
+    let other = scene.of("other");
+    let elsewhere = scene.accept(&*ledger, &Draft { at: scene.now(), ..other.invoice("F-1") }).await;
+    let (chain, beside) = (first.record.chain, elsewhere.record.chain);
+    let found = async |search: ChainSearch, after, limit| {
+        let found = ledger.search_chains(&search, after, limit).await.unwrap();
+        found.into_iter().map(|(state, oldest)| (state.id, oldest)).collect::<Vec<_>>()
+    };
+    let all = ChainSearch::default;
+    let (of_first, of_other) = ((chain, Some(began)), (beside, Some(began + 5.seconds())));
+    assert_eq!(found(all(), None, 9).await, [of_first, of_other]);
+    assert_eq!(found(all(), None, 1).await, [of_first]);
+    assert_eq!(found(all(), Some(chain), 9).await, [of_other]);
+    let own = ChainSearch { tenant: Some(other.tenant.clone()), ..all() };
+    assert_eq!(found(own, None, 9).await, [of_other]);
+    let stranger = ChainSearch { issuer: Some(Nif::parse("12345678Z").unwrap()), ..all() };
+    assert_eq!(found(stranger, None, 9).await, []);
+
+    let hold = Hold { reason: HoldReason::Operator, description: String::new(), since: scene.now() };
+    ledger.hold(&other.tenant, None, &hold).await.unwrap();
+    assert_eq!(found(ChainSearch { held: true, ..all() }, None, 9).await, [of_other]);
+
+    let done = Progress { state: JobState::Succeeded, ..Progress::new() };
+    scene.set(&*ledger, chain, &[(first.job.id, done.clone())]).await;
+    assert_eq!(found(all(), None, 1).await, [(chain, Some(began + 5.seconds()))]);
+    scene.set(&*ledger, chain, &[(second.job.id, done)]).await;
+    assert_eq!(found(all(), None, 1).await, [(chain, None)]);
 }
 
 /// L29. A ledger that works says so.

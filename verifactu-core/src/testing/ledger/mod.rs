@@ -55,6 +55,8 @@ macro_rules! ledger_suite {
             l33_doubts_are_looked_into_when_due
             l34_earlier_failures_are_overtaken
             l35_a_hold_stays_until_it_is_released
+            l36_a_hold_is_for_an_issuer_and_has_its_weight
+            l37_chains_of_all_accounts_are_searched
             l40_nothing_is_due_without_work
             l41_a_chain_waits_for_its_slot
             l42_only_the_front_counts_among_the_never_sent

@@ -73,8 +73,8 @@ const REFUSING: &[Rule] = &[
     parties::generator_is_another,
     parties::check_characters,
     parties::names_of_persons,
-    foreign::not_in_census,
     foreign::country,
+    foreign::not_in_census,
     foreign::spain,
     foreign::vat_number,
     foreign::prefix,
@@ -133,11 +133,17 @@ const ADMITTING: &[Rule] = &[
 
 /// The first refusal of the record: its form, then the rules.
 pub(crate) fn refusal(facts: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
-    record
-        .node()
-        .content(record.element)
-        .err()
-        .or_else(|| REFUSING.iter().find_map(|rule| rule(facts, record)))
+    form(record).or_else(|| business(facts, record))
+}
+
+/// The first value whose form is wrong.
+pub(crate) fn form(record: Record<'_>) -> Option<Finding> {
+    record.node().content(record.element).err()
+}
+
+/// The first rule that the record breaks.
+pub(crate) fn business(facts: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
+    REFUSING.iter().find_map(|rule| rule(facts, record))
 }
 
 /// The first admissible error of a record that is not refused.

@@ -221,7 +221,8 @@ CREATE TABLE api_key (
   scopes text NOT NULL,
   created_at bigint NOT NULL,
   expires_at bigint,
-  revoked_at bigint
+  revoked_at bigint,
+  sealed bytea
 );
 CREATE INDEX api_key_of ON api_key (tenant, id);
 

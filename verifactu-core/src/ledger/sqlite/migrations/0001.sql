@@ -200,7 +200,8 @@ CREATE TABLE api_key (
   scopes TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
-  revoked_at INTEGER
+  revoked_at INTEGER,
+  sealed BLOB
 ) STRICT;
 CREATE INDEX api_key_of ON api_key (tenant, id);
 

@@ -1,0 +1,166 @@
+//! Connections that are cut, and servers that stop, die and fall silent.
+
+use std::{sync::Arc, time::Duration};
+
+use harness::postgres_server::{PostgresServer, connect};
+use tokio::{task::JoinSet, time::Instant};
+use verifactu_core::{
+    ledger::{
+        Appended, Ledger, LedgerErrorKind,
+        postgres::{PostgresLedger, PostgresOptions},
+    },
+    testing::Scene,
+    types::{Environment, Huella},
+};
+
+use super::{
+    open,
+    support::{assert_passing, count, prove_chain, until},
+};
+
+/// Sends invoices until each is acknowledged, again and again with its key, as callers do. Returns what
+/// was acknowledged.
+async fn insist(ledger: Arc<PostgresLedger>, scene: Scene, numbers: std::ops::Range<u32>) -> Vec<Huella> {
+    let mut acknowledged = Vec::new();
+    for number in numbers {
+        let draft = scene.invoice(&format!("F-{number}"));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            match ledger.append(draft.append()).await {
+                Ok(Appended::New { submission, .. } | Appended::Replay { submission, .. }) => {
+                    acknowledged.push(submission.record.huella);
+                    break;
+                }
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => {
+                    assert_passing(&error);
+                    assert!(Instant::now() < deadline, "never again: {error}");
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            }
+        }
+    }
+    acknowledged
+}
+
+/// Four callers at the same time.
+fn four_callers(ledger: &Arc<PostgresLedger>, scene: &Scene, each: u32) -> JoinSet<Vec<Huella>> {
+    let mut callers = JoinSet::new();
+    for caller in 0..4 {
+        callers.spawn(insist(ledger.clone(), scene.clone(), caller * each..(caller + 1) * each));
+    }
+    callers
+}
+
+/// Every acknowledged record stands on one whole chain, and nothing else does.
+async fn assert_whole(ledger: &PostgresLedger, scene: &Scene, acknowledged: &[Huella]) {
+    let stored = prove_chain(ledger, &scene.tenant).await;
+    assert_eq!(stored.len(), acknowledged.len());
+    assert!(acknowledged.iter().all(|huella| stored.contains(huella)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cut_connections_lose_and_double_nothing() {
+    let address = PostgresServer::shared().database().await;
+    let (ledger, client) = (Arc::new(open(&address).await), connect(&address).await);
+    let scene = Scene::new();
+    let mut callers = four_callers(&ledger, &scene, 40);
+    let (mut cut, mut acknowledged) = (0, Vec::new());
+    loop {
+        tokio::select! {
+            done = callers.join_next() => match done {
+                Some(done) => acknowledged.extend(done.unwrap()),
+                None => break,
+            },
+            () = tokio::time::sleep(Duration::from_millis(200)) => cut += count(
+                &client,
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                 WHERE application_name = 'verifactu' AND datname = current_database()",
+            )
+            .await,
+        }
+    }
+    assert!(cut > 2, "connections were cut");
+    assert_whole(&ledger, &scene, &acknowledged).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_or_restarted_server_loses_nothing_it_acknowledged() {
+    let mut server = PostgresServer::start();
+    let address = server.database().await;
+    let ledger = Arc::new(open(&address).await);
+    let scene = Scene::new();
+    let callers = four_callers(&ledger, &scene, 50);
+    for (kill, length) in [(true, 30), (false, 80), (true, 130)] {
+        let watch = connect(&address).await;
+        until(&watch, &format!("SELECT count(*) FROM chain WHERE length >= {length}")).await;
+        if kill {
+            server.kill();
+        } else {
+            server.stop();
+        }
+        server.restart();
+    }
+    assert_whole(&ledger, &scene, &callers.join_all().await.concat()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_is_an_error_that_passes() {
+    let mut server = PostgresServer::quick();
+    let ledger = open(&server.database().await).await;
+    let scene = Scene::new();
+    let job = scene.accept(&ledger, &scene.invoice("F-1")).await;
+    server.stop();
+    let draft = scene.invoice("F-2");
+    for error in [
+        ledger.append(draft.append()).await.unwrap_err(),
+        ledger.probe().await.unwrap_err(),
+        ledger.job(&scene.tenant, job.job.id).await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind, LedgerErrorKind::Unavailable);
+    }
+    server.restart();
+    ledger.probe().await.unwrap();
+    assert_eq!(scene.accept(&ledger, &draft).await.record.position, 2);
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_is_waited_for_only_so_long() {
+    let server = PostgresServer::quick();
+    let options = PostgresOptions { patience: Duration::from_millis(300), ..PostgresOptions::default() };
+    let address = server.database().await;
+    let ledger = PostgresLedger::open(&address, Environment::Sandbox, &options).await.unwrap();
+    let scene = Scene::new();
+    scene.accept(&ledger, &scene.invoice("F-1")).await;
+    server.pause();
+    let begin = Instant::now();
+    let draft = scene.invoice("F-2");
+    assert_passing(&ledger.append(draft.append()).await.unwrap_err());
+    assert_passing(&ledger.probe().await.unwrap_err());
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    server.resume();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while let Err(error) = ledger.append(draft.append()).await {
+        assert_passing(&error);
+        assert!(Instant::now() < deadline, "never again: {error}");
+    }
+    assert_eq!(prove_chain(&ledger, &scene.tenant).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_lock_and_a_connection_are_waited_for_only_so_long() {
+    let address = PostgresServer::shared().database().await;
+    let options = PostgresOptions { connections: 1, patience: Duration::from_millis(300), roots: None };
+    let ledger = PostgresLedger::open(&address, Environment::Sandbox, &options).await.unwrap();
+    let scene = Scene::new();
+    let chain = scene.accept(&ledger, &scene.invoice("F-1")).await.record.chain;
+    let client = connect(&address).await;
+    client.batch_execute("BEGIN; SELECT 1 FROM chain FOR UPDATE").await.unwrap();
+    // The one waits for the lock, and has the only connection; the others wait for that.
+    let (first, second, third) = tokio::join!(ledger.claim(chain), ledger.claim(chain), ledger.claim(chain));
+    for error in [first.unwrap_err(), second.unwrap_err(), third.unwrap_err()] {
+        assert_eq!(error.kind, LedgerErrorKind::Unavailable);
+    }
+    client.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(ledger.claim(chain).await.unwrap().unwrap().lease.epoch, 1);
+}
