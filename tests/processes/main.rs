@@ -8,4 +8,5 @@ mod faults;
 mod nodes;
 mod operate;
 mod place;
+mod readme;
 mod restore;

@@ -69,11 +69,14 @@ fn bare_core_is_light() {
     none("verifactu-core without features contains", &among(&tree, NOT_IN_BARE_CORE));
 }
 
+/// As it comes, and for programs without an async runtime of their own.
 #[test]
 fn client_is_light() {
-    let tree = tree(&["-p", "verifactu-client", "--no-default-features", "-e", "normal"]);
-    assert!(tree.contains("reqwest"), "the tree was not read: {tree:?}");
-    none("verifactu-client contains", &among(&tree, NOT_IN_CLIENT));
+    for features in [&[][..], &["--no-default-features"], &["--features", "blocking"]] {
+        let tree = tree(&[&["-p", "verifactu-client", "-e", "normal"], features].concat());
+        assert!(tree.contains("reqwest"), "the tree was not read: {tree:?}");
+        none(&format!("verifactu-client {features:?} contains"), &among(&tree, NOT_IN_CLIENT));
+    }
 }
 
 /// The lock file also names optional crates that nobody turns on, so the tree is asked.
@@ -82,6 +85,23 @@ fn one_tls_provider() {
     let tree = tree(&["--workspace", "--all-features", "-e", "normal,build"]);
     assert!(tree.contains("aws-lc-rs"), "the tree was not read: {tree:?}");
     none("The workspace contains", &among(&tree, NOWHERE));
+}
+
+/// What is published can be packaged, and carries its licences and what it is.
+#[test]
+fn members_can_be_packaged() {
+    let target = tempfile::tempdir().unwrap();
+    let folder = target.path().to_str().unwrap();
+    cargo(&["package", "--workspace", "--no-verify", "--allow-dirty", "--offline", "--target-dir", folder]);
+    let mut findings = Vec::new();
+    for member in ["verifactu-core", "verifactu-server", "verifactu-client"] {
+        let listed = cargo(&["package", "-p", member, "--list", "--allow-dirty", "--offline"]);
+        let files: BTreeSet<&str> = listed.lines().collect();
+        let missing =
+            ["LICENSE-APACHE", "LICENSE-MIT", "README.md"].into_iter().filter(|file| !files.contains(file));
+        findings.extend(missing.map(|file| format!("{member}: {file}")));
+    }
+    none("Every package has its licences and README.md:", &findings);
 }
 
 fn among(tree: &BTreeSet<String>, names: &[&str]) -> Vec<String> {

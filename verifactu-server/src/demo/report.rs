@@ -138,18 +138,18 @@ impl<W: Write> Report<W> {
         if self.json {
             return Ok(());
         }
-        let base = format!("http://{service}/v1");
         writeln!(
             self.out,
             r#"
 The service goes on until Ctrl-C. To go on with it:
 
-  export VERIFACTU_KEY={key}
-  curl -s {base}/send-invoice -H "x-api-key: $VERIFACTU_KEY" -H "x-idempotency-key: my-first-invoice" \
+  export VERIFACTU_URL=http://{service}/v1 VERIFACTU_KEY={key}
+  curl -s $VERIFACTU_URL/send-invoice -H "x-api-key: $VERIFACTU_KEY" -H "x-idempotency-key: my-first-invoice" \
     -H "content-type: application/json" -d '{{"nif":"B12345674","numSerie":"CURL-1","fecha":"'$(date +%d-%m-%Y)'",
     "tipoFactura":"F2","descripcion":"Café","desglose":[{{"clave":"01","calif":"S1","base":10,"tipo":10,"cuota":1}}]}}'
-  curl -s {base}/jobs/JOB_ID -H "x-api-key: $VERIFACTU_KEY"
-  curl -s "{base}/jobs/JOB_ID/qr?format=svg" -H "x-api-key: $VERIFACTU_KEY" -o qr.svg
+  JOB_ID=…   # "jobId" of that answer
+  curl -s $VERIFACTU_URL/jobs/$JOB_ID -H "x-api-key: $VERIFACTU_KEY"
+  curl -s "$VERIFACTU_URL/jobs/$JOB_ID/qr?format=svg" -H "x-api-key: $VERIFACTU_KEY" -o qr.svg
 "#
         )?;
         self.out.flush()
