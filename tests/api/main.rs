@@ -5,6 +5,7 @@ mod authority;
 mod batches;
 mod certificates;
 mod config;
+mod contract;
 mod corrections;
 mod declaration;
 mod errors;

@@ -448,16 +448,10 @@ fn any_of<T: AsRef<str>>(names: &[T]) -> Value {
 /// Takes the members of alternatives into the object itself. The names of which one must be there.
 fn flatten(schema: &mut Schema) -> Vec<Vec<String>> {
     schema.remove("unevaluatedProperties");
-    let mut alternatives = Vec::new();
-    for keyword in ["oneOf", "anyOf"] {
-        if let Some(Value::Array(found)) = schema.remove(keyword) {
-            alternatives.extend(found);
-        }
-    }
     let mut more = Map::new();
-    for alternative in alternatives {
-        if let Some(Value::Object(properties)) = alternative.get("properties") {
-            more.extend(properties.clone());
+    for keyword in ["oneOf", "anyOf"] {
+        for alternative in schema.remove(keyword).iter().filter_map(Value::as_array).flatten() {
+            members_of(alternative, &mut more);
         }
     }
     let is_choice = more.contains_key(rest_name(Field::ForeignId))
@@ -467,6 +461,18 @@ fn flatten(schema: &mut Schema) -> Vec<Vec<String>> {
     }
     let names = [Field::Nif, Field::ForeignId].map(|field| rest_name(field).to_owned());
     if is_choice { vec![names.to_vec()] } else { Vec::new() }
+}
+
+/// The members of an alternative, and of those inside it.
+fn members_of(alternative: &Value, found: &mut Map<String, Value>) {
+    if let Some(Value::Object(properties)) = alternative.get("properties") {
+        found.extend(properties.clone());
+    }
+    for keyword in ["oneOf", "anyOf"] {
+        for inner in alternative.get(keyword).and_then(Value::as_array).into_iter().flatten() {
+            members_of(inner, found);
+        }
+    }
 }
 
 /// Whether somebody is named by an object, so that an identification must follow.

@@ -132,8 +132,11 @@ pub(super) const PREFER: Parameter = parameter::<Text>(
 
 /// The headers that tell an account of its rate.
 pub(crate) const RATE: &[Header] = &[
-    header::<Text>("RateLimit", "How many requests are left, and when there are all again.").always(),
-    header::<Text>("RateLimit-Policy", "How many requests the account may make, and in how long.").always(),
+    header::<Text>(
+        "RateLimit",
+        "How many requests are left, and when there are all again; absent where rates are off.",
+    ),
+    header::<Text>("RateLimit-Policy", "How many requests the account may make, and in how long."),
 ];
 pub(super) const LOCATION: Header = header::<Text>("Location", "Where it can be read.");
 pub(super) const RETRY_AFTER: Header =

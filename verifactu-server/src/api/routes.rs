@@ -16,10 +16,10 @@ use verifactu_core::api::{
     CheckNif, CheckNifs, CheckedNif, CheckedNifs, CreateApiKey, CreateBatch, CreateChildApiKey,
     CreateChildTenant, CreateTenant, CreatedApiKey, Declaration,
     ErrorCode::{
-        self, AccountSuspended, AllowedNifMismatch, AuthorityError, AuthorityTimeout, CertNifMismatch,
-        ChainContinuity, ChainState, CorrectionConflict, Expired, HuellaMismatch, InvoiceAlreadySubmitted,
-        IssuerHeld, JobNotRetryable, LegacyRc2, Malformed, NotFound, TenantCertificateRequired, TenantExists,
-        WrongPassphrase,
+        self, AccountSuspended, AllowedNifMismatch, ApiKeyInvalid, ApiKeyMissing, AuthorityError,
+        AuthorityTimeout, CertNifMismatch, ChainContinuity, ChainState, CorrectionConflict, Expired,
+        HuellaMismatch, InvoiceAlreadySubmitted, IssuerHeld, JobNotRetryable, LegacyRc2, Malformed, NotFound,
+        RateLimited, TenantCertificateRequired, TenantExists, WrongPassphrase,
     },
     ExpiringCertificates, Health, InvoiceRecord, InvoiceRecords, Issuers, Job, JobAttempts, JobMessages,
     Jobs, Lookup, Me, MonthlyLedger, MonthlyUsage, Months, OperatorJobs, PauseIssuer, PlanStatus, Preview,
@@ -343,6 +343,9 @@ routes! {
     /// Gives this document.
     GET    "/openapi.json"                                anyone()                           system::openapi
         => sends(&["application/json"]);
+    /// Shows this document as a page to read.
+    GET    "/docs"                                        anyone()                           system::docs
+        => sends(&["text/html"]);
     /// Shows the producer's declaration of the computer system.
     ///
     /// A page for people; text or JSON, where `Accept` asks for it first.
@@ -350,7 +353,7 @@ routes! {
         => answers::<Declaration>().or_sends(&["text/html", "text/plain"]).fails(&[NotFound]);
     /// Gives counts and times for Prometheus. The operator's key may be asked for, by a setting.
     GET    "/metrics"                                     anyone()                           system::metrics
-        => sends(&["application/openmetrics-text"]);
+        => sends(&["application/openmetrics-text"]).fails(&[ApiKeyMissing, ApiKeyInvalid, NotFound, RateLimited]);
 }
 
 /// An endpoint.

@@ -29,6 +29,10 @@ pub(super) async fn openapi(_: Arc<Service>, _: Call) -> Result<Reply, Fault> {
     Ok(Reply::raw("application/json", crate::openapi::document()))
 }
 
+pub(super) async fn docs(_: Arc<Service>, _: Call) -> Result<Reply, Fault> {
+    Ok(Reply::raw("text/html; charset=utf-8", crate::openapi::page()))
+}
+
 /// Each dependency by name. What the inside says about a failure stays in the log.
 pub(super) async fn ready(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let ledger = service.engine.ledger();

@@ -4,7 +4,10 @@
 //! types', codes and statuses those of the one match that answers failures.
 
 mod errors;
+mod page;
 mod webhooks;
+
+pub(crate) use page::page;
 
 use std::sync::LazyLock;
 
