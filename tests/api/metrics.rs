@@ -86,6 +86,30 @@ async fn metrics_tell_what_happens_and_what_waits() {
 }
 
 #[tokio::test]
+async fn what_a_demoted_rule_lets_pass_is_told() {
+    let world = World::with(|config| config.demoted_rules = vec!["1206".to_owned()]).await;
+    let key = world.ready_account("acme").await;
+    let mut body = invoice("R-1");
+    body["desglose"] = json!([{ "clave": "11", "base": 100, "calif": "S1", "tipo": 10, "cuota": 10 }]);
+    let preview = world.ask("POST", "/v1/invoices/preview").key(&key).json(&body).await.expect(200);
+    assert_eq!(preview["warnings"][0]["code"], "1206");
+    let sent =
+        world.ask("POST", "/v1/send-invoice").key(&key).idempotency("r-1").json(&body).await.expect(202);
+    assert_eq!(sent["warnings"][0]["code"], "1206");
+    let log = world.ask("GET", "/v1/admin/events").admin().send().await.expect(200);
+    let noted: Vec<_> = log["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["action"] == "validation.demoted")
+        .collect();
+    assert_eq!(noted.len(), 1, "{log}");
+    let job = sent["jobId"].as_str().unwrap();
+    assert_eq!(noted[0]["subject"], format!("acme/{job}: 1206"));
+    assert_eq!(read(&world).await["verifactu_demoted_findings_total{rule=\"1206\"}"], 1.0);
+}
+
+#[tokio::test]
 async fn doubts_holds_and_ages_are_told() {
     let world = World::new().await;
     let key = world.ready_account("acme").await;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::{sync::watch, task::JoinSet};
 use verifactu_core::testing::Chance;
 
-use crate::place::{Account, Place};
+use crate::place::{ANSWER, Account, Place};
 
 const CLIENTS: u64 = 6;
 /// How long a client goes on to ask for an answer once the load has ended.
@@ -138,7 +138,7 @@ impl World {
             "tipoFactura": "F2", "descripcion": "Ticket",
             "desglose": [{"clave": "01", "calif": "S1", "base": "10", "tipo": "21", "cuota": "2.1"}]
         });
-        let request = self.http.post(format!("{url}/v1/send-invoice"));
+        let request = self.http.post(format!("{url}/v1/send-invoice")).timeout(ANSWER);
         let request = request.header("x-api-key", &draft.account.key).header("x-idempotency-key", key);
         let answer = request.json(&body).send().await.ok()?;
         let status = answer.status();

@@ -11,30 +11,36 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use harness::{
     histories::{Job, Kept, Registered},
+    postgres_server::PostgresServer,
     programs::Process,
     receiver,
     redis_server::RedisServer,
 };
 use serde_json::{Value, json};
 
+/// How long a worker keeps a chain without a sign of life.
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
 const ADMIN_KEY: &str = "operator";
+/// What takes a process of the service longer is no answer.
+pub(crate) const ANSWER: Duration = Duration::from_secs(5);
 /// How long a step of the preparation, or a look at the end, may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the service is made of.
 pub(crate) struct Shape {
-    pub(crate) disk: Disk,
+    pub(crate) ledger: Ledger,
     pub(crate) queue: Queue,
     /// The role of each process.
     pub(crate) nodes: &'static [&'static str],
 }
 
-/// Where the data directories are.
+/// Where chains and accounts are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Disk {
-    Ordinary,
-    /// A disk of its own, of [`SmallDisk::SIZE`]; only root can have one.
-    Small,
+pub(crate) enum Ledger {
+    Sqlite,
+    /// SQLite on a disk of [`SmallDisk::SIZE`]; only root can have one.
+    SmallDisk,
+    Postgres,
 }
 
 /// Which queue there is.
@@ -67,6 +73,9 @@ struct Node {
 pub(crate) struct Place {
     folder: PathBuf,
     nodes: Vec<Node>,
+    pub(crate) postgres: Option<PostgresServer>,
+    /// Address of its database.
+    database: Option<String>,
     pub(crate) redis: Option<RedisServer>,
     pub(crate) disk: Option<SmallDisk>,
     sandbox: Process,
@@ -83,8 +92,13 @@ impl Place {
         let arguments = [&["sandbox", "--wait", "1", "--any-presenter"], &listen[..]].concat();
         let sandbox = Process::logging("verifactu-server", &arguments, log(folder, "sandbox"));
         fs::write(folder.join("ca.pem"), sandbox.told("ca_pem")).unwrap();
-        let disk = (shape.disk == Disk::Small).then(|| SmallDisk::mount(&folder.join("disk")));
+        let disk = (shape.ledger == Ledger::SmallDisk).then(|| SmallDisk::mount(&folder.join("disk")));
         let data = disk.as_ref().map_or(folder, |disk| &disk.folder);
+        let postgres = (shape.ledger == Ledger::Postgres).then(PostgresServer::start);
+        let database = match &postgres {
+            Some(server) => Some(server.database().await),
+            None => None,
+        };
         let node = |(number, role): (usize, &&'static str)| Node {
             role,
             directory: data.join(format!("node-{number}")),
@@ -93,6 +107,8 @@ impl Place {
         let mut place = Self {
             folder: folder.to_owned(),
             nodes: shape.nodes.iter().enumerate().map(node).collect(),
+            postgres,
+            database,
             redis: match shape.queue {
                 Queue::Memory => None,
                 Queue::Redis => Some(RedisServer::start()),
@@ -102,7 +118,7 @@ impl Place {
             },
             disk,
             sandbox,
-            http: reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build().unwrap(),
+            http: reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap(),
             urls: Arc::default(),
             accounts: Vec::new(),
             hooks: Arc::default(),
@@ -136,11 +152,15 @@ impl Place {
             "true",
         ]);
         arguments.extend(["--admin-key", ADMIN_KEY, "--key-pepper", "pepper", "--vault-key", &vault_key]);
-        arguments.extend(["--lease", "3s", "--initial-wait", "1s", "--sweep-every", "3s"]);
+        let lease = format!("{}s", LEASE.as_secs());
+        arguments.extend(["--lease", &lease, "--initial-wait", "1s", "--sweep-every", "3s"]);
         arguments.extend(["--retry-waits", "1s,1s,1s,1s,1s,1s,1s,1s", "--retry-doubt-interval", "1s"]);
-        arguments.extend(["--webhook-loopback", "true"]);
+        arguments.extend(["--webhook-loopback", "true", "--rates", "false"]);
         if let Some(queue) = &queue {
             arguments.extend(["--queue", queue]);
+        }
+        if let Some(database) = &self.database {
+            arguments.extend(["--ledger", database]);
         }
         let log = log(&self.folder, &format!("node-{number}"));
         let process = Process::logging("verifactu-server", &arguments, log);
@@ -154,6 +174,19 @@ impl Place {
             process.kill();
         }
         self.tell_urls();
+    }
+
+    /// The processes with this role.
+    pub(crate) fn with_role(&self, role: &str) -> Vec<usize> {
+        (0..self.nodes.len()).filter(|number| self.nodes[*number].role == role).collect()
+    }
+
+    pub(crate) fn process(&self, number: usize) -> &Process {
+        self.nodes[number].process.as_ref().unwrap()
+    }
+
+    pub(crate) fn node_count(&self) -> usize {
+        self.nodes.len()
     }
 
     fn tell_urls(&self) {
@@ -204,7 +237,7 @@ impl Place {
             let urls = self.urls.read().unwrap().clone();
             let url = format!("{}/v1{path}", urls[turn % urls.len()]);
             let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
-            let mut request = self.http.request(method, url).header(key.0, key.1);
+            let mut request = self.http.request(method, url).timeout(ANSWER).header(key.0, key.1);
             if let Some(body) = &body {
                 request = request.json(body);
             }

@@ -108,6 +108,11 @@ impl Process {
         self.ready[name].as_str().unwrap_or_else(|| panic!("no {name} in {}", self.ready)).to_owned()
     }
 
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// SIGKILL: it learns nothing of it.
     pub fn kill(mut self) {
         self.child.kill().unwrap();

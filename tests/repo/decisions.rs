@@ -177,7 +177,13 @@ const HELD_BY: &[(u32, &[&str])] = &[
     ),
     (25, &["tests/api/operator::a_failed_job_is_found_and_retried_by_hand"]),
     (26, &["tests/api/lists::the_export_has_every_record_with_its_bytes"]),
-    (27, &["tests/rules/rules::a_rule_can_be_demoted_unless_the_specification_lists_it"]),
+    (
+        27,
+        &[
+            "tests/rules/rules::a_rule_can_be_demoted_unless_the_specification_lists_it",
+            "tests/api/metrics::what_a_demoted_rule_lets_pass_is_told",
+        ],
+    ),
     (
         28,
         &[
@@ -202,6 +208,32 @@ const HELD_BY: &[(u32, &[&str])] = &[
             "tests/api/batches::a_batch_is_many_requests",
         ],
     ),
+    (
+        32,
+        &[
+            "tests/api/web_accounts::a_web_account_is_made_once_and_shows_no_key",
+            "tests/api/web_accounts::the_back_end_acts_for_web_accounts_alone",
+            "tests/api/web_accounts::acting_for_an_account_is_written_down_and_can_be_ended",
+        ],
+    ),
+    (33, &["tests/api/keeping::messages_attempts_and_deliveries_are_forgotten_after_ninety_days"]),
+    (34, &["tests/processes/restore::an_old_backup_forks_nothing"]),
+    (
+        35,
+        &[
+            "tests/api/declaration::the_declaration_has_its_items_in_order_and_in_three_forms",
+            "tests/api/declaration::the_declaration_is_checked_at_the_start",
+        ],
+    ),
+    (
+        36,
+        &[
+            "tests/api/authority::an_invoice_is_looked_up_at_the_authority_and_in_the_ledger",
+            "tests/api/authority::the_month_is_that_of_the_operation",
+            "tests/api/authority::an_authority_that_fails_is_told_from_one_that_is_silent",
+        ],
+    ),
+    (37, &["tests/api/issuers::a_suspended_presenter_is_held_in_all_its_accounts"]),
 ];
 
 #[test]

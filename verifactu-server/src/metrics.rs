@@ -50,6 +50,7 @@ pub(crate) struct Present {
 /// The counts of one service.
 pub(crate) struct Metrics {
     registry: Registry,
+    demoted_findings: Counts<1>,
     requests: Counts<3>,
     request_times: Times<2>,
     commits: Times<1>,
@@ -85,6 +86,11 @@ impl Metrics {
         registry.register("demoted_rule", "Rules whose findings are only warnings", demoted);
         let mut known = Known(&mut registry);
         Self {
+            demoted_findings: known.as_(
+                "demoted_findings",
+                "Records that were accepted although this rule objects",
+                Family::default(),
+            ),
             requests: known.as_("requests", "Requests that were answered", Family::default()),
             request_times: known.as_(
                 "request_seconds",
@@ -148,6 +154,13 @@ impl Metrics {
         self.request_times.get_or_create(&labels).observe(took.as_secs_f64());
         let [method, route] = labels;
         self.requests.get_or_create(&[method, route, ("status", status.as_str().to_owned().into())]).inc();
+    }
+
+    /// A record was accepted although these rules object.
+    pub(crate) fn demoted(&self, rules: &[&'static str]) {
+        for rule in rules {
+            self.demoted_findings.get_or_create(&one("rule", rule)).inc();
+        }
     }
 
     /// An event was sent, once.

@@ -31,6 +31,8 @@ pub struct CancelRequest {
     pub system: Option<SystemClaim>,
     /// What the authority would accept with errors, what is doubtful, and what the operator has demoted.
     pub warnings: Vec<Warning>,
+    /// The demoted rules among them: without the operator's word the body would have been refused.
+    pub demoted: Vec<&'static str>,
 }
 
 impl CancelRequest {
@@ -54,12 +56,12 @@ impl CancelRequest {
         let context = Context { today: defaults.today };
         let findings =
             claims.findings(&context).into_iter().chain(validation::validate(&statement, &context));
-        let Judgement { details, warnings } = judge(findings, defaults.demoted);
+        let Judgement { details, warnings, demoted } = judge(findings, defaults.demoted);
         let issuer_name = name.or_else(|| defaults.issuer_name.cloned());
         let Claims { chain, stamp, system } = claims;
         match statement {
             Statement::Cancellation(cancellation) if details.is_empty() => {
-                Ok(Self { cancellation: *cancellation, issuer_name, chain, stamp, system, warnings })
+                Ok(Self { cancellation: *cancellation, issuer_name, chain, stamp, system, warnings, demoted })
             }
             _ => Err(details),
         }

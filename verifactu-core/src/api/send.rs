@@ -48,6 +48,8 @@ pub struct SendRequest {
     pub system: Option<SystemClaim>,
     /// What the authority would accept with errors, what is doubtful, and what the operator has demoted.
     pub warnings: Vec<Warning>,
+    /// The demoted rules among them: without the operator's word the body would have been refused.
+    pub demoted: Vec<&'static str>,
 }
 
 impl SendRequest {
@@ -92,11 +94,11 @@ impl SendRequest {
         let statement = Statement::Invoice(Box::new(invoice));
         let findings =
             claims.findings(&context).into_iter().chain(validation::validate(&statement, &context));
-        let Judgement { details, warnings } = judge(findings, defaults.demoted);
+        let Judgement { details, warnings, demoted } = judge(findings, defaults.demoted);
         let Claims { chain, stamp, system } = claims;
         match statement {
             Statement::Invoice(invoice) if details.is_empty() => {
-                Ok(Self { invoice: *invoice, chain, stamp, system, warnings })
+                Ok(Self { invoice: *invoice, chain, stamp, system, warnings, demoted })
             }
             _ => Err(details),
         }

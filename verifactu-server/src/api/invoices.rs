@@ -41,6 +41,15 @@ struct Stated {
     stamp: Option<Stamp>,
     system: Option<SystemClaim>,
     warnings: Vec<Warning>,
+    demoted: Vec<&'static str>,
+}
+
+/// A request that can be accepted.
+pub(super) struct Prepared {
+    pub(super) submit: Submit,
+    pub(super) warnings: Vec<Warning>,
+    /// The rules that would have refused it, had the operator not demoted them.
+    pub(super) demoted: Vec<&'static str>,
 }
 
 /// A request that was accepted, now or before.
@@ -116,9 +125,13 @@ async fn take_new(
     request: RequestId,
 ) -> Result<Taken, Fault> {
     let fingerprint = idempotency.fingerprint;
-    let (submit, warnings) = prepare(service, account, kind, idempotency, body, request).await?;
+    let Prepared { submit, warnings, demoted } =
+        prepare(service, account, kind, idempotency, body, request).await?;
     match service.engine.accept(submit).await? {
-        Appended::New { submission, due } => Ok(Taken::New { submission, due, warnings }),
+        Appended::New { submission, due } => {
+            service.note_demoted(&submission, &demoted, request).await;
+            Ok(Taken::New { submission, due, warnings })
+        }
         Appended::Replay { fingerprint: known, submission } => {
             Ok(Taken::Replayed { same_body: known == fingerprint, submission })
         }
@@ -139,7 +152,7 @@ pub(super) async fn prepare(
     idempotency: Idempotency,
     body: &Json,
     request: RequestId,
-) -> Result<(Submit, Vec<Warning>), Fault> {
+) -> Result<Prepared, Fault> {
     account.may_write()?;
     let tenant = &account.tenant;
     let defaults = Defaults {
@@ -169,7 +182,7 @@ pub(super) async fn prepare(
         quota: Some(service.quota(account)),
         request,
     };
-    Ok((submit, stated.warnings))
+    Ok(Prepared { submit, warnings: stated.warnings, demoted: stated.demoted })
 }
 
 fn read(kind: JobKind, body: &Json, defaults: &Defaults<'_>) -> Result<Stated, Fault> {
@@ -183,6 +196,7 @@ fn read(kind: JobKind, body: &Json, defaults: &Defaults<'_>) -> Result<Stated, F
                 stamp: request.stamp,
                 system: request.system,
                 warnings: request.warnings,
+                demoted: request.demoted,
             })
         }
         JobKind::Cancel => {
@@ -194,7 +208,24 @@ fn read(kind: JobKind, body: &Json, defaults: &Defaults<'_>) -> Result<Stated, F
                 stamp: request.stamp,
                 system: request.system,
                 warnings: request.warnings,
+                demoted: request.demoted,
             })
+        }
+    }
+}
+
+impl Service {
+    /// Writes down, and counts, that a record was accepted although rules object to it: the operator has
+    /// demoted them. The record is there already, so a failure to write it down is only logged.
+    async fn note_demoted(&self, submission: &Submission, rules: &[&'static str], request: RequestId) {
+        if rules.is_empty() {
+            return;
+        }
+        self.metrics.demoted(rules);
+        let subject = format!("{}/{}: {}", submission.job.tenant, submission.job.id, rules.join(", "));
+        let actor = submission.job.tenant.as_str();
+        if let Err(error) = self.audit(actor, "validation.demoted", subject, request).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, %request, "demoted rules were not audited");
         }
     }
 }

@@ -16,7 +16,7 @@ use super::{
     auth::Account,
     call::Call,
     error::{Fault, Success},
-    invoices::{declined, prepare},
+    invoices::{Prepared, declined, prepare},
     reply::Reply,
 };
 
@@ -24,7 +24,7 @@ pub(super) async fn preview(service: Arc<Service>, call: Call, account: Account)
     let body = call.json()?;
     // A key that nobody uses, so that the preview is no replay.
     let idempotency = Idempotency { key: service.ids.next().to_string(), fingerprint: fingerprint(&body) };
-    let (mut submit, warnings) =
+    let Prepared { mut submit, warnings, .. } =
         prepare(&service, &account, JobKind::Send, idempotency, &body, call.request).await?;
     // Nothing is taken from the plan, so nothing is refused for it.
     submit.quota = None;
