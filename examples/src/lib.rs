@@ -4,7 +4,7 @@
 //! Here is what the programs that call a service share: one that runs in the same process, over a sandbox
 //! authority, so that they need nothing.
 
-use std::{error::Error, path::Path};
+use std::{error::Error, path::Path, time::Duration};
 
 use verifactu_client::{
     Client,
@@ -142,6 +142,8 @@ fn config(sandbox: &RunningSandbox, directory: &Path) -> Outcome<Config> {
     config.authority.url = Some(sandbox.url());
     config.authority.ca = Some(directory.join("sandbox/pki/ca.pem"));
     config.webhook_loopback = true;
+    // A doubt is looked into at once, and not after half a minute.
+    config.engine.retry.transient_cap = Duration::from_secs(2);
     Ok(config)
 }
 

@@ -1,9 +1,10 @@
 //! Uploads of certificates, by file (specification, Certificate upload).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use futures_util::future::{FutureExt as _, select_all};
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Mode, SCOPES, World, invoice};
+use crate::world::{Answer, Mode, SCOPES, Trouble, World, invoice};
 
 fn fixture(file: &str) -> Vec<u8> {
     std::fs::read(format!("{}/fixtures/pkcs12/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -177,4 +178,16 @@ async fn where_certificates_are_required_no_invoice_goes_without() {
     assert_eq!(removed["waitingJobs"], 1);
     let replay = send().json(&invoice("R-1")).await;
     assert_eq!(replay.header("idempotency-replayed"), "true", "a replay comes before the certificate");
+}
+
+/// Few files are opened at a time, and whose turn does not come is told.
+#[tokio::test]
+async fn an_upload_that_gets_no_turn_is_told_so() {
+    let world = World::new().await;
+    let key = world.account(json!({ "id": "acme" }), SCOPES).await;
+    let body = world.sandbox_certificate();
+    world.trouble(Trouble::Stuck);
+    let uploads = (0..3).map(|_| world.ask("POST", "/v1/me/certificate").key(&key).json(&body).boxed());
+    let (first, ..) = select_all(uploads).await;
+    first.fails(503, "overloaded");
 }

@@ -217,6 +217,19 @@ async fn the_examples_are_taken() {
     assert!(taken >= 8, "only {taken} examples were found");
 }
 
+#[tokio::test]
+async fn the_contract_is_served_as_data_and_as_a_page() {
+    let world = World::new().await;
+    assert_eq!(world.ask("GET", "/openapi.json").send().await.expect(200), *DOCUMENT);
+    let page = world.ask("GET", "/docs").send().await;
+    assert!(page.header("content-type").starts_with("text/html"), "{:?}", page.headers);
+    let page = String::from_utf8(page.bytes).unwrap();
+    for (_, template, operation) in operations() {
+        let id = operation["operationId"].as_str().unwrap();
+        assert!(page.contains(&format!("<section id=\"{id}\">")) && page.contains(template), "{template}");
+    }
+}
+
 /// Every code is some operation's, but for those that come before any operation is known.
 #[test]
 fn every_code_is_told() {

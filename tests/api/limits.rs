@@ -13,12 +13,12 @@ use crate::world::{Answer, SCOPES, World, invoice};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-async fn connect(world: &World) -> TcpStream {
+pub async fn connect(world: &World) -> TcpStream {
     TcpStream::connect(world.address()).await.unwrap()
 }
 
 /// What comes until the other end closes.
-async fn all(stream: &mut TcpStream) -> Vec<u8> {
+pub async fn all(stream: &mut TcpStream) -> Vec<u8> {
     let mut text = Vec::new();
     let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut text)).await;
     read.expect("the connection is closed in time").unwrap();
@@ -26,7 +26,7 @@ async fn all(stream: &mut TcpStream) -> Vec<u8> {
 }
 
 /// The one answer in these bytes, checked like any other.
-fn answer(text: &[u8]) -> Answer {
+pub fn answer(text: &[u8]) -> Answer {
     let text = std::str::from_utf8(text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer in {text:?}"));
     let mut lines = head.lines();

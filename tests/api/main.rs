@@ -3,6 +3,7 @@
 
 mod authority;
 mod batches;
+mod cases;
 mod certificates;
 mod config;
 mod contract;

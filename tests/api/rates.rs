@@ -43,6 +43,7 @@ async fn each_kind_of_calls_has_a_rate_of_its_own() {
         ("batches", "POST", "/v1/batches"),
         ("job-reads", "GET", &*one_job),
         ("reads", "GET", "/v1/me"),
+        ("authority", "GET", "/v1/invoices/lookup"),
         ("certificates", "DELETE", "/v1/me/certificate"),
     ];
     for (name, method, path) in routes {

@@ -1,8 +1,13 @@
 //! Chains, their proof, and the QR of an invoice.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
 
-use crate::world::{ISSUER, Mode, World, cancellation, invoice};
+use jiff::ToSpan as _;
+use serde_json::{Value, json};
+use verifactu_core::{testing::ManualClock, types::Clock as _};
+use verifactu_server::{Server, clock::SystemClock};
+
+use crate::world::{ISSUER, Mode, World, cancellation, config, invoice};
 
 #[tokio::test]
 async fn records_make_one_chain_that_proves_whole() {
@@ -90,4 +95,27 @@ async fn a_system_of_the_callers_own_needs_leave() {
         let chains = world.ask("GET", "/v1/me/chains").key(key).send().await.expect(200);
         assert_eq!(chains["chains"][0]["numeroInstalacion"] == "CAJA-7", wanted, "{chains}");
     }
+}
+
+/// No record is dated before its predecessor, nor ahead of the clock: it waits until the clocks agree.
+#[tokio::test]
+async fn a_clock_behind_the_chain_is_told() {
+    let world = World::new().await;
+    world.set(Mode::Unreachable);
+    let key = world.ready_account("acme").await;
+    let ahead = Server::builder(config(world.directory.path(), &world.sandbox.url()))
+        .stores(world.ledger(), world.ledger())
+        .authority(world.authority.clone())
+        .clock(Arc::new(ManualClock::at(SystemClock.now() + 5.minutes())))
+        .start()
+        .await
+        .unwrap();
+    let send = async |address, number: &str| {
+        let ask = world.ask_at(address, "POST", "/v1/send-invoice").key(&key).idempotency(number);
+        ask.json(&invoice(number)).await
+    };
+    send(ahead.address(), "A-1").await.expect(202);
+    send(world.address(), "A-2").await.fails(503, "clock_skew");
+    send(ahead.address(), "A-2").await.expect(202);
+    ahead.stop().await;
 }

@@ -9,7 +9,10 @@ use tokio::{
 };
 use verifactu_server::{Server, StartError, config::TlsFiles};
 
-use crate::world::{Mode, SCOPES, World, client, config, invoice};
+use crate::{
+    limits::{all, answer, connect},
+    world::{Mode, SCOPES, World, client, config, invoice},
+};
 
 #[tokio::test]
 async fn a_service_says_whether_it_is_alive_and_ready() {
@@ -56,6 +59,23 @@ async fn a_stop_finishes_what_is_under_way() {
     drop(directory);
 }
 
+/// Its connection was open before, so that it is told to come again, to another process.
+#[tokio::test]
+async fn a_request_after_the_stop_is_sent_elsewhere() {
+    let world = World::new().await;
+    let mut late = connect(&world).await;
+    late.write_all(b"GET /v1/me HTTP/1.1\r\n").await.unwrap();
+    // Connections are taken in their order.
+    world.ask("GET", "/health").send().await.expect(200);
+    let address = world.address();
+    let stopping = tokio::spawn(world.running.stop());
+    let refused = async { while TcpStream::connect(address).await.is_ok() {} };
+    tokio::time::timeout(Duration::from_secs(5), refused).await.expect("nobody new is let in");
+    late.write_all(b"Host: x\r\n\r\n").await.unwrap();
+    answer(&all(&mut late).await).fails(503, "shutting_down");
+    stopping.await.unwrap();
+}
+
 #[tokio::test]
 async fn before_a_stop_the_service_says_that_it_is_not_ready_and_goes_on() {
     let world = World::with(|config| config.stop_delay = Duration::from_secs(1)).await;
@@ -92,11 +112,15 @@ async fn a_service_speaks_tls_by_itself() {
     let mut settings = config(&world.directory.path().join("tls"), &world.sandbox.url());
     let certificate = file("cert.pem", cert.pem());
     settings.tls = Some(TlsFiles { certificate, key: file("key.pem", signing_key.serialize_pem()) });
+    settings.limits.handshake = Duration::from_secs(2);
     let running = Server::builder(settings.clone()).authority(world.authority.clone()).start().await.unwrap();
     let roots = [reqwest::Certificate::from_der(cert.der()).unwrap()];
     let client = reqwest::Client::builder().no_proxy().tls_certs_only(roots).build().unwrap();
     let health = client.get(format!("https://{}/health", running.address())).send().await.unwrap();
     assert_eq!(health.status(), 200);
+    // Who never says anything loses the connection.
+    let mut silent = TcpStream::connect(running.address()).await.unwrap();
+    assert_eq!(all(&mut silent).await, b"");
     running.stop().await;
 
     settings.tls =

@@ -89,6 +89,8 @@ pub enum Trouble {
     Suspended,
     Unavailable,
     Panic,
+    /// No certificate is ever written to its end.
+    Stuck,
 }
 
 /// A store of accounts that can be in trouble.
@@ -226,6 +228,9 @@ impl Accounts for TroubledAccounts {
     }
 
     async fn put_certificate(&self, certificate: &SealedCertificate) -> Result<(), LedgerError> {
+        if self.trouble() == Some(Trouble::Stuck) {
+            return std::future::pending().await;
+        }
         self.store.put_certificate(certificate).await
     }
 

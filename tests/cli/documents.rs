@@ -27,6 +27,7 @@ fn the_readme_lists_the_commands_and_exit_codes_are_told() {
     assert_eq!(
         readme
             .lines()
+            .skip_while(|line| *line != "## The command line")
             .skip_while(|line| *line != "| command | |")
             .skip(2)
             .take_while(|line| line.starts_with('|'))

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write as _,
     net::{Ipv4Addr, TcpListener},
     os::unix::{fs::chown, process::CommandExt as _},
     path::{Path, PathBuf},
@@ -19,8 +20,10 @@ use tempfile::TempDir;
 const USER: &str = "postgres";
 const PASSWORD: &str = "correct horse";
 
-/// Starts the server and ends it when the test's process does, however that ends: then the pipe breaks.
-const KEEPER: &str = r#""$@" & server=$!; read -r _; kill -QUIT $server 2>/dev/null; wait $server"#;
+/// Starts the server, and ends it at a word or when the test's process ends, however that ends: then there
+/// is no word, and nobody else to remove the directory.
+const KEEPER: &str = r#"directory=$1; shift; "$@" & server=$!; read -r word; kill -QUIT $server 2>/dev/null
+wait $server; test -n "$word" || rm -rf "$directory""#;
 
 /// A server on a free port of this machine, with a directory of its own. Killed when dropped.
 pub struct PostgresServer {
@@ -100,7 +103,12 @@ impl PostgresServer {
         let _ = fs::remove_file(&path);
         let log = fs::File::create(path).unwrap();
         let mut command = as_server(Command::new("sh"));
-        command.args(["-c", KEEPER, "keeper"]).arg(binary("postgres")).arg("-D").arg(self.data());
+        command
+            .args(["-c", KEEPER, "keeper"])
+            .arg(self.directory.path())
+            .arg(binary("postgres"))
+            .arg("-D")
+            .arg(self.data());
         for setting in
             [&format!("port={}", self.port), "listen_addresses=127.0.0.1", "unix_socket_directories="]
                 .into_iter()
@@ -205,7 +213,7 @@ impl PostgresServer {
 
     fn end(&mut self) {
         if let Some(mut keeper) = self.keeper.take() {
-            drop(keeper.stdin.take());
+            let _ = keeper.stdin.take().unwrap().write_all(b"end\n");
             let _ = keeper.wait();
         }
     }

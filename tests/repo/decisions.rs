@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    none,
-    source::{root, rust_files},
-};
+use harness::functions::{is_test, tests};
+
+use crate::{none, source::root};
 
 /// The number of the decision, and the functions that hold it: the file's path without its ending,
 /// and the function.
@@ -248,45 +247,14 @@ fn every_decision_is_held_by_tests_that_exist() {
     let mut findings: Vec<String> =
         stated.symmetric_difference(&held).map(|number| format!("decision {number}")).collect();
 
-    let functions: BTreeSet<String> = ["tests", "verifactu-core/src/testing"]
-        .into_iter()
-        .flat_map(rust_files)
-        .flat_map(|file| {
-            let place = file.path.trim_end_matches(".rs").to_owned();
-            tests(&file.text).into_iter().map(move |name| format!("{place}::{name}")).collect::<Vec<_>>()
-        })
-        .collect();
     for (number, tests) in HELD_BY {
         if tests.is_empty() {
             findings.push(format!("decision {number} has no test"));
         }
-        let gone = tests.iter().filter(|test| !functions.contains(**test));
+        let gone = tests.iter().filter(|test| !is_test(test));
         findings.extend(gone.map(|test| format!("decision {number}: there is no test {test}")));
     }
     none("Every decision of ARCHITECTURE.md is held by tests:", &findings);
-}
-
-/// The functions behind a `#[test]` or `#[tokio::test]`, and the cases of conformance suites, which begin
-/// with a letter and a number.
-fn tests(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut marked = false;
-    for line in text.lines().map(str::trim) {
-        let Some((head, rest)) = line.split_once("fn ") else {
-            marked |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
-            continue;
-        };
-        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        let mut start = name.chars();
-        let is_case = head == "pub async "
-            && start.next().is_some_and(char::is_alphabetic)
-            && start.next().is_some_and(|c| c.is_ascii_digit());
-        if marked || is_case {
-            found.push(name);
-        }
-        marked = false;
-    }
-    found
 }
 
 #[test]

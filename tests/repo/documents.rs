@@ -79,6 +79,29 @@ fn the_settings_are_those_of_the_service() {
     none("README.md names settings that exist:", &findings);
 }
 
+#[test]
+fn the_deployment_names_settings_that_exist() {
+    let code = std::fs::read_to_string(root().join("verifactu-server/src/config/table.rs")).unwrap();
+    let mut findings = Vec::new();
+    for path in ["examples/deploy/compose.yaml", "examples/deploy/Containerfile", "examples/deploy/README.md"]
+    {
+        let text = document(path);
+        let named = text
+            .split("VERIFACTU_")
+            .skip(1)
+            .filter_map(|rest| rest.split(|c: char| !c.is_ascii_uppercase() && c != '_').next());
+        let mut names = named.peekable();
+        assert!(names.peek().is_some(), "{path} names no setting");
+        for name in names {
+            let flag = name.strip_suffix("_FILE").unwrap_or(name).to_ascii_lowercase().replace('_', "-");
+            if !code.contains(&format!("\"{flag}\",")) {
+                findings.push(format!("{path}: VERIFACTU_{name}"));
+            }
+        }
+    }
+    none("The deployment names settings of the service:", &findings);
+}
+
 /// `GET /me` of a line such as `GET "/me" key() me::show;`.
 fn route(line: &str) -> Option<String> {
     let (method, rest) = line.trim().split_once(' ')?;

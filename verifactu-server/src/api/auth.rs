@@ -14,7 +14,7 @@ use super::{Service, error::Fault};
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const ADMIN_KEY: HeaderName = HeaderName::from_static("x-admin-key");
 /// The web account that the operator's key acts for.
-pub(super) const ACT_AS: HeaderName = HeaderName::from_static("x-act-as");
+pub(crate) const ACT_AS: HeaderName = HeaderName::from_static("x-act-as");
 
 /// The account that a request is about, with the key it came with.
 pub(crate) struct Account {

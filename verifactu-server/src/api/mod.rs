@@ -37,6 +37,7 @@ mod wait;
 mod web_accounts;
 mod webhooks;
 
+pub(crate) use auth::ACT_AS;
 pub(crate) use error::{Fault, Success, status};
 pub(crate) use operation::{Body, Header, Parameter, Shape, shape};
 pub(crate) use parameters::RATE;
@@ -76,7 +77,7 @@ use crate::{
     webhook::Sender,
 };
 
-use auth::{ACT_AS, Account};
+use auth::Account;
 use call::Call;
 use reply::Reply;
 use routes::Found;

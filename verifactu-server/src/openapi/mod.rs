@@ -22,7 +22,7 @@ use verifactu_core::{
     types::{Environment, RequestId},
 };
 
-use crate::api::{Body, Endpoint, Header, Parameter, RATE, ROUTES, Route, Shape, Success, shape};
+use crate::api::{ACT_AS, Body, Endpoint, Header, Parameter, RATE, ROUTES, Route, Shape, Success, shape};
 
 /// The document, as `GET /openapi.json` gives it.
 #[must_use]
@@ -48,7 +48,7 @@ const ABOUT: &str = "Takes invoices and cancellations, makes chained records of 
     Every answer carries a requestId, in its JSON body and in X-Request-Id; support finds a request by it. \
     A failure is a document with code, message and, where fields are wrong, details; with Accept: \
     application/problem+json it is one of RFC 9457. A path that does not exist is 404 not_found, another method \
-    405 method_not_allowed with Allow. HEAD answers wherever GET does.\n\n\
+    405 method_not_allowed with Allow; HEAD is another method too.\n\n\
     Amounts are numbers or decimal strings, and read as decimals, never as floats. Times are ISO 8601 in UTC, \
     invoice dates DD-MM-YYYY. Unknown members, members given twice and unknown parameters are refused by name; \
     null stands for absent.";
@@ -143,7 +143,11 @@ fn build() -> Value {
                 "bearer": { "type": "http", "scheme": "bearer", "description": "The same key." },
                 "adminKey": {
                     "type": "apiKey", "in": "header", "name": "x-admin-key",
-                    "description": "The operator's key. With the header `x-act-as` it calls an account's routes for an account of the web application.",
+                    "description": "The operator's key.",
+                },
+                "actAs": {
+                    "type": "apiKey", "in": "header", "name": ACT_AS.as_str(),
+                    "description": "The account of the web application that a caller with the operator's key acts for.",
                 },
             },
             "headers": common_headers(&mut schemas),
@@ -205,8 +209,11 @@ fn operation(route: &Route, schemas: &mut Schemas, errors: &mut errors::Errors) 
     }
     operation["responses"] = responses(route, schemas, errors);
     match &route.endpoint {
-        Endpoint::Key(scope, ..) => operation["security"] = keyed(*scope),
-        Endpoint::Child(scope, ..) => operation["security"] = keyed(Some(*scope)),
+        Endpoint::Key(scope, ..) => {
+            let [key, bearer] = keyed(*scope);
+            operation["security"] = json!([key, bearer, { "adminKey": [], "actAs": [] }]);
+        }
+        Endpoint::Child(scope, ..) => operation["security"] = json!(keyed(Some(*scope))),
         Endpoint::Operator(_) => operation["security"] = json!([{ "adminKey": [] }]),
         Endpoint::Anyone(_) => {}
     }
@@ -222,9 +229,9 @@ fn operation_id(route: &Route) -> String {
     }
 }
 
-fn keyed(scope: Option<Scope>) -> Value {
+fn keyed(scope: Option<Scope>) -> [Value; 2] {
     let scopes: Vec<_> = scope.iter().map(|scope| scope.as_str()).collect();
-    json!([{ "apiKey": scopes }, { "bearer": scopes }])
+    ["apiKey", "bearer"].map(|scheme| json!({ scheme: scopes }))
 }
 
 /// The variables of a path. Any text is looked up; what cannot be an identifier is not found.

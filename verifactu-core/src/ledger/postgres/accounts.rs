@@ -260,7 +260,7 @@ impl Accounts for PostgresLedger {
             Purpose::WebhookSecret => {
                 "UPDATE webhook SET secret = $3 WHERE tenant = $1 AND secret = $2 RETURNING 1"
             }
-            Purpose::ApiKey => return Ok(false),
+            Purpose::ApiKey => "UPDATE api_key SET sealed = $3 WHERE tenant = $1 AND sealed = $2 RETURNING 1",
         };
         Ok(!self.pool.write(update, &[&Col(tenant), &known, &sealed]).await?.is_empty())
     }
