@@ -141,7 +141,6 @@ impl Place {
         let vault_key = format!("1:{}", BASE64.encode([7; 32]));
         let mut arguments = vec!["serve", "--environment", "sandbox", "--listen", "127.0.0.1:0"];
         // The load comes from a few accounts, and is meant to.
-        arguments.extend(["--rates", "false"]);
         arguments.extend(["--data-dir", directory, "--role", node.role]);
         arguments.extend([
             "--authority-url",
