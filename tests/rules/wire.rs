@@ -30,6 +30,7 @@ fn job() -> Value {
             "authority": {"estadoEnvio": "Incorrecto", "estadoRegistro": "Incorrecto", "timestampPresentacion": null, "reconciled": false},
             "errorCode": "1239", "errors": [{"code": "1239", "description": "x", "level": "record"}], "requiresSubsanacion": false,
         },
+        "held": {"reason": "operator", "description": "looked into", "since": "2026-01-15T09:03:00Z"},
     })
 }
 
