@@ -6,8 +6,6 @@
 #![allow(clippy::print_stdout)]
 
 use std::{
-    error::Error,
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -15,10 +13,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use jiff::Timestamp;
-use verifactu_client::{
-    Client, IdempotencyKey, Operator,
-    api::{CreateApiKey, CreateTenant, JobStatus, Line, Person, Scope, SendInvoice},
-};
+use verifactu_client::{IdempotencyKey, api::JobStatus};
 use verifactu_core::{
     job::{JobKind, Progress},
     ledger::{
@@ -26,24 +21,11 @@ use verifactu_core::{
         Ledger, LedgerError, Listing, MemoryLedger, NewMessage, Overview, Page, Reassess, RecordRow, Search,
         Selection, SentMessage, Settlement, Submission, Turnover, Usage,
     },
-    record::{ComputerSystem, Identification, InvoiceId, InvoiceType, Party, SystemId},
-    types::{
-        Amount, ChainId, Clock, Date, Environment, InvoiceNumber, JobId, Nif, Rate, RecordId, Secret,
-        SecretBytes, TenantId, Text,
-    },
+    record::InvoiceId,
+    types::{ChainId, JobId, Nif, RecordId, TenantId},
 };
-use verifactu_server::{
-    Running, Server,
-    clock::SystemClock,
-    config::Config,
-    sandbox::{Holder, RunningSandbox, SandboxConfig},
-};
-
-const ISSUER: &str = "B12345674";
-const ISSUER_NAME: &str = "TALLERES EBRO SL";
-const PASSPHRASE: &str = "a passphrase";
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
+use verifactu_examples::{ISSUER, Outcome, Place, invoice};
+use verifactu_server::Server;
 
 /// A ledger that writes a line into a journal for every record it accepts.
 struct Journaled {
@@ -108,7 +90,6 @@ journaled! {
     fn answer_line(job: JobId) -> Option<Bytes>;
     fn usage(tenant: &TenantId, since: &str) -> Vec<Usage>;
     fn turnover(tenant: &TenantId, since: &str) -> Vec<Turnover>;
-    fn all_chains(after: Option<ChainId>, limit: u32) -> Vec<ChainState>;
     fn overview() -> Overview;
     fn prune(before: Timestamp, limit: u32) -> u64;
     fn close_chains(at: Timestamp, reassess: Reassess) -> u64;
@@ -117,15 +98,13 @@ journaled! {
 
 #[tokio::main]
 async fn main() -> Outcome<()> {
-    let directory = tempfile::tempdir()?;
-    let sandbox = SandboxConfig::default().data(directory.path().join("sandbox")).start().await?;
     let accounts = Arc::new(MemoryLedger::new());
     let ledger = Arc::new(Journaled { ledger: accounts.clone(), journal: Mutex::default() });
-    let service =
-        Server::builder(config(&sandbox, directory.path())?).stores(ledger.clone(), accounts).start().await?;
-    println!("the service listens at {}", service.address());
+    let stored = ledger.clone();
+    let place = Place::open_with(|config| Server::builder(config).stores(stored, accounts)).await?;
+    println!("the service listens at {}", place.address());
 
-    let client = customer(&service, &sandbox).await?;
+    let client = place.customer().await?;
     let mut jobs = Vec::new();
     for number in ["2026/0001", "2026/0002"] {
         let key = IdempotencyKey::random();
@@ -145,81 +124,12 @@ async fn main() -> Outcome<()> {
         assert_eq!(job.status, JobStatus::Succeeded);
         println!("job {} is registered", job.job_id);
     }
-    let registered = sandbox.registrations(Some(ISSUER)).await?;
+    let registered = place.sandbox.registrations(Some(ISSUER)).await?;
     for (line, registration) in journal.iter().zip(&registered) {
         assert!(line.ends_with(&registration.huella), "the journal has the huellas that were registered");
     }
     assert_eq!(registered.len(), 2);
 
-    service.stop().await;
-    sandbox.stop().await;
+    place.close().await;
     Ok(())
-}
-
-fn config(sandbox: &RunningSandbox, directory: &Path) -> Outcome<Config> {
-    let mut config = Config::new(Environment::Sandbox, directory.join("service"), system()?);
-    config.listen = ([127, 0, 0, 1], 0).into();
-    config.authority.url = Some(sandbox.url());
-    config.authority.ca = Some(directory.join("sandbox/pki/ca.pem"));
-    Ok(config)
-}
-
-/// A client for a new customer with a certificate.
-async fn customer(service: &Running, sandbox: &RunningSandbox) -> Outcome<Client> {
-    let address = format!("http://{}/v1", service.address());
-    let admin = Client::builder(&address).admin_key(service.admin_key().clone()).build()?;
-    let key = open_account(&admin.operator()).await?;
-    let client = Client::builder(&address).api_key(key).build()?;
-    let issued = sandbox.pki().issue(&Holder::seal(ISSUER, ISSUER_NAME).with_passphrase(PASSPHRASE))?;
-    let file = SecretBytes::new(issued.pkcs12()?.to_vec());
-    client.upload_certificate(&file, &Secret::new(PASSPHRASE.to_owned())).await?;
-    Ok(client)
-}
-
-/// What the operator does for a new customer.
-async fn open_account(operator: &Operator) -> Outcome<Secret> {
-    let tenant_id = TenantId::parse("talleres-ebro")?;
-    let tenant = CreateTenant {
-        id: tenant_id.clone(),
-        name: None,
-        issuer_name: Some(ISSUER_NAME.to_owned()),
-        plan_id: None,
-        parent_tenant_id: None,
-        allowed_nif: None,
-        client_sif_enabled: false,
-    };
-    operator.create_tenant(&tenant).await?;
-    let scopes = vec![Scope::InvoicesWrite, Scope::InvoicesRead, Scope::CertificatesWrite];
-    let key = CreateApiKey { tenant_id, name: None, scopes, expires_at: None };
-    Ok(operator.create_api_key(&key).await?.key)
-}
-
-fn invoice(number: &str) -> Outcome<SendInvoice> {
-    let line = Line::vat(Amount::parse("100")?, Rate::parse("21")?, Amount::parse("21")?);
-    let invoice = SendInvoice::new(
-        Nif::parse(ISSUER)?,
-        InvoiceNumber::parse(number)?,
-        Date::in_madrid(SystemClock.now()),
-        InvoiceType::F1,
-        "Reparación de un motor",
-        vec![line],
-    );
-    Ok(invoice.recipient(Person::spanish("CLIENTE SA", Nif::parse("A58818501")?)))
-}
-
-/// What the service's records name as the system that made them.
-fn system() -> Outcome<ComputerSystem> {
-    Ok(ComputerSystem {
-        producer: Party {
-            name: Text::parse("PRODUCTOR DE PRUEBAS SL")?,
-            identification: Identification::Nif(Nif::parse("B65410011")?),
-        },
-        name: Text::parse("SERVICIO DE PRUEBAS")?,
-        id: SystemId::parse("SP").ok_or("two characters")?,
-        version: Text::parse("1.0")?,
-        installation: Text::parse("1")?,
-        verifactu_only: true,
-        multiple_issuers_possible: true,
-        multiple_issuers: false,
-    })
 }

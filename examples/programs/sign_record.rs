@@ -7,15 +7,12 @@
 use verifactu_core::{
     certificate::{Wanted, open},
     chain,
-    record::{
-        BreakdownLine, ComputerSystem, Identification, Invoice, InvoiceId, InvoiceType, Link, Party,
-        Qualification, Regime, Statement, SystemId,
-    },
+    record::{BreakdownLine, Invoice, InvoiceId, InvoiceType, Link, Qualification, Regime, Statement},
     signature::{EcKeys, Signer, verify},
     types::{Amount, Clock as _, Date, GenerationTime, Ids as _, InvoiceNumber, Nif, Rate, Secret, Text},
     xml,
 };
-use verifactu_examples::{ISSUER, ISSUER_NAME, Outcome, PASSPHRASE};
+use verifactu_examples::{ISSUER, ISSUER_NAME, Outcome, PASSPHRASE, system};
 use verifactu_server::{
     clock::{SystemClock, UuidV7Ids},
     sandbox::{Holder, Pki},
@@ -60,20 +57,4 @@ fn ticket() -> Outcome<Statement> {
     let (name, what) = (Text::parse(ISSUER_NAME)?, Text::parse("Café")?);
     let invoice = Invoice::new(id, name, InvoiceType::F2, what, vec![line]).ok_or("too large")?;
     Ok(Statement::Invoice(Box::new(invoice)))
-}
-
-fn system() -> Outcome<ComputerSystem> {
-    Ok(ComputerSystem {
-        producer: Party {
-            name: Text::parse("PRODUCTOR DE PRUEBAS SL")?,
-            identification: Identification::Nif(Nif::parse("B65410011")?),
-        },
-        name: Text::parse("ERP DE PRUEBAS")?,
-        id: SystemId::parse("EP").ok_or("two characters")?,
-        version: Text::parse("1.0")?,
-        installation: Text::parse("1")?,
-        verifactu_only: true,
-        multiple_issuers_possible: false,
-        multiple_issuers: false,
-    })
 }

@@ -17,7 +17,7 @@ use verifactu_core::{
     },
 };
 use verifactu_server::{
-    Running, Server,
+    Builder, Running, Server,
     clock::SystemClock,
     config::Config,
     sandbox::{Holder, RunningSandbox, SandboxConfig, Settings},
@@ -49,11 +49,19 @@ impl Place {
     /// # Errors
     /// One of them does not start.
     pub async fn open() -> Outcome<Self> {
+        Self::open_with(Server::builder).await
+    }
+
+    /// As [`open`](Self::open), with a service whose parts the program chooses.
+    ///
+    /// # Errors
+    /// One of them does not start.
+    pub async fn open_with(parts: impl FnOnce(Config) -> Builder) -> Outcome<Self> {
         let directory = tempfile::tempdir()?;
         let settings = Settings { wait_seconds: Some(1), ..Settings::default() };
         let sandbox = SandboxConfig::default().data(directory.path().join("sandbox")).settings(settings);
         let sandbox = sandbox.start().await?;
-        let service = Server::start(config(&sandbox, directory.path())?).await?;
+        let service = parts(config(&sandbox, directory.path())?).start().await?;
         Ok(Self { sandbox, service, _directory: directory })
     }
 
@@ -147,8 +155,11 @@ fn config(sandbox: &RunningSandbox, directory: &Path) -> Outcome<Config> {
     Ok(config)
 }
 
-/// What the service's records name as the system that made them.
-fn system() -> Outcome<ComputerSystem> {
+/// What records name as the system that made them.
+///
+/// # Errors
+/// None; the texts are good.
+pub fn system() -> Outcome<ComputerSystem> {
     Ok(ComputerSystem {
         producer: Party {
             name: Text::parse("PRODUCTOR DE PRUEBAS SL")?,
