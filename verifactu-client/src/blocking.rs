@@ -231,7 +231,7 @@ impl Operator {
         ping_webhook(tenant: &TenantId) -> WebhookDelivery;
         pause_issuer(tenant: &TenantId, nif: Nif, reason: &PauseIssuer) -> Issuers;
         resume_issuer(tenant: &TenantId, nif: Nif) -> Issuers;
-        web_account(user: &str) -> Tenant;
+        web_account(user: &TenantId) -> Tenant;
     }
 
     mirrored! { Operator lists:

@@ -13,7 +13,7 @@ use verifactu_core::{
 };
 
 use crate::{
-    Client, ConfigurationError, Error, List,
+    Client, Error, List,
     exchange::{Caller, Repeat, Request},
 };
 
@@ -143,8 +143,7 @@ impl Operator {
     ///
     /// # Errors
     /// [`Error`].
-    pub async fn web_account(&self, user: &str) -> Result<Tenant, Error> {
-        let user = TenantId::parse(user).map_err(|_| ConfigurationError::Address)?;
+    pub async fn web_account(&self, user: &TenantId) -> Result<Tenant, Error> {
         self.0.call(&replacement(Method::PUT, format!("/admin/web-accounts/{user}"))).await?.json()
     }
 

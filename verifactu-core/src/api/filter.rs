@@ -143,6 +143,6 @@ pub struct IssuerFilter {
     pub tenant_id: Option<TenantId>,
     /// The issuer.
     pub nif: Option<Nif>,
-    /// Only those that are held, or only those that are not.
+    /// Only those that are held, if true.
     pub held: Option<bool>,
 }

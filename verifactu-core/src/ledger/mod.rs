@@ -221,9 +221,6 @@ pub trait Ledger: Send + Sync {
     /// What the issuers of a tenant stated in each month from `since` on, newest first, and by issuer.
     async fn turnover(&self, tenant: &TenantId, since: &str) -> Result<Vec<Turnover>, LedgerError>;
 
-    /// Every chain of every account in the order of their identifiers, behind the given one.
-    async fn all_chains(&self, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainState>, LedgerError>;
-
     /// What waits in the whole ledger. Its cost grows with the unfinished jobs and the held chains, up to
     /// [`Overview::COUNTED`], and not with the ledger.
     async fn overview(&self) -> Result<Overview, LedgerError>;

@@ -343,7 +343,6 @@ impl Run<'_> {
         };
         let what = format!("{step}: {search:?}");
         let _ = both!(self, what, |ledger| ledger.search_chains(&search, after, limit));
-        let _ = both!(self, format!("{step}: all_chains"), |ledger| ledger.all_chains(after, limit));
         let _ = both!(self, format!("{step}: overview"), |ledger| ledger.overview());
         self.list(step, limit).await;
     }

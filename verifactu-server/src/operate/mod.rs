@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use verifactu_core::{
     engine::{EngineError, verify_chain},
     ledger::{
-        Ledger as _, LedgerError,
+        ChainSearch, Ledger as _, LedgerError,
         sqlite::{SqliteLedger, SqliteOptions},
     },
 };
@@ -165,10 +165,10 @@ impl VerifyArgs {
         let (mut after, mut found) = (None, Found::Well);
         let (mut chains, mut records) = (0_u64, 0);
         loop {
-            let page = ledger.all_chains(after, PAGE).await?;
-            let Some(last) = page.last() else { break };
+            let page = ledger.search_chains(&ChainSearch::default(), after, PAGE).await?;
+            let Some((last, _)) = page.last() else { break };
             after = Some(last.id);
-            for chain in page {
+            for (chain, _) in page {
                 let verified = verify_chain(&ledger, &chain).await?;
                 chains += 1;
                 records += verified.checked;

@@ -16,7 +16,7 @@ use serde_json::json;
 use verifactu_core::{
     engine::{Survey, begin_epoch},
     ledger::{
-        ChainState, Ledger,
+        ChainSearch, ChainState, Ledger,
         sqlite::{self, SqliteLedger, SqliteOptions},
     },
     types::{Clock as _, Date, Nif, TenantId},
@@ -126,10 +126,10 @@ async fn reconcile(config: Config, out: &mut impl Write) -> Result<Found, Operat
 async fn issuers(ledger: &dyn Ledger) -> Result<(Issuers, Timestamp), OperateError> {
     let (mut issuers, mut last, mut after) = (Issuers::new(), Timestamp::MIN, None);
     loop {
-        let page = ledger.all_chains(after, PAGE).await?;
-        let Some(end) = page.last() else { return Ok((issuers, last)) };
+        let page = ledger.search_chains(&ChainSearch::default(), after, PAGE).await?;
+        let Some((end, _)) = page.last() else { return Ok((issuers, last)) };
         after = Some(end.id);
-        for chain in page {
+        for (chain, _) in page {
             last = last.max(chain.updated_at);
             issuers.entry(chain.key.issuer).or_default().insert(chain.key.tenant.clone(), chain);
         }

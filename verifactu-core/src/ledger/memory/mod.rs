@@ -412,12 +412,6 @@ impl Ledger for MemoryLedger {
         Ok(rows)
     }
 
-    async fn all_chains(&self, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainState>, LedgerError> {
-        let state = self.lock();
-        let behind = state.chains.iter().filter(|(id, _)| after.is_none_or(|after| **id > after));
-        Ok(behind.take(limit as usize).map(|(_, chain)| chain.state.clone()).collect())
-    }
-
     async fn overview(&self) -> Result<Overview, LedgerError> {
         Ok(self.lock().overview())
     }

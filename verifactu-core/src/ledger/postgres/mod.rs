@@ -265,10 +265,6 @@ impl Ledger for PostgresLedger {
         Ok(row::turnover(&self.pool, tenant, since).await?)
     }
 
-    async fn all_chains(&self, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainState>, LedgerError> {
-        Ok(row::all_chains(&self.pool, after, limit).await?)
-    }
-
     async fn overview(&self) -> Result<Overview, LedgerError> {
         Ok(upkeep::overview(&self.pool).await?)
     }

@@ -116,16 +116,6 @@ pub(super) async fn chains(pool: &Pool, tenant: &TenantId) -> Result<Vec<ChainSt
     Ok(rows.iter().filter_map(read).map(|chain| chain.state).collect())
 }
 
-pub(super) async fn all_chains(
-    pool: &Pool,
-    after: Option<ChainId>,
-    limit: u32,
-) -> Result<Vec<ChainState>, StoreError> {
-    const QUERY: &str = chain_query!("$1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2");
-    let rows = pool.read(QUERY, &[&Col(&after), &Col(&limit)]).await?;
-    all(&rows, |cells| ChainRow::read(cells).map(|chain| chain.state))
-}
-
 pub(super) async fn chain(pool: &Pool, chain: ChainId) -> Result<Option<ChainState>, StoreError> {
     let rows = pool.read(chain_query!("id = $1"), &[&Col(&chain)]).await?;
     first(&rows, |cells| ChainRow::read(cells).map(|chain| chain.state))

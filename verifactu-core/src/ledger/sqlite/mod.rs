@@ -297,10 +297,6 @@ impl Ledger for SqliteLedger {
         self.read(move |store| usage::turnover(store, &tenant, &since)).await
     }
 
-    async fn all_chains(&self, after: Option<ChainId>, limit: u32) -> Result<Vec<ChainState>, LedgerError> {
-        self.read(move |store| row::all_chains(store, after, limit)).await
-    }
-
     async fn overview(&self) -> Result<Overview, LedgerError> {
         self.read(upkeep::overview).await
     }

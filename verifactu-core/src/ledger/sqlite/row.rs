@@ -71,18 +71,6 @@ pub(super) fn chains(store: &Connection, tenant: &TenantId) -> Result<Vec<ChainS
     rows.filter_map(|chain| StoreError::unless_damaged(chain.map_err(StoreError::from)).transpose()).collect()
 }
 
-pub(super) fn all_chains(
-    store: &Connection,
-    after: Option<ChainId>,
-    limit: u32,
-) -> Result<Vec<ChainState>, StoreError> {
-    // The blob of no bytes comes before every identifier.
-    let mut query = store.prepare_cached(chain_query!("id > ifnull(?1, x'') ORDER BY id LIMIT ?2"))?;
-    let rows =
-        query.query_map(params![Col(&after), limit], |row| read_chain(row).map(|chain| chain.state))?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 /// The last record of a chain. That the chain's own row agrees with it is checked, so that a damaged
 /// chain is never taken for a shorter one.
 pub(super) fn head(store: &Connection, chain: &ChainRow) -> Result<Option<Head>, StoreError> {

@@ -7,8 +7,8 @@ use jiff::ToSpan;
 use crate::{
     job::{JobState, Progress, Standing},
     ledger::{
-        Appended, Attempt, AttemptOutcome, Fenced, Hold, HoldReason, Installation, JobUpdate, Ledger,
-        Overview, Settlement,
+        Appended, Attempt, AttemptOutcome, ChainSearch, Fenced, Hold, HoldReason, Installation, JobUpdate,
+        Ledger, Overview, Settlement,
     },
     testing::{Draft, Scene, quick_settlement},
     types::{ChainId, Text},
@@ -23,7 +23,8 @@ pub async fn l80_all_chains_come_in_pages(ledger: Arc<dyn Ledger>) {
     }
     chains.sort_unstable();
     let page = async |after: Option<ChainId>| -> Vec<ChainId> {
-        ledger.all_chains(after, 2).await.unwrap().into_iter().map(|chain| chain.id).collect()
+        let found = ledger.search_chains(&ChainSearch::default(), after, 2).await.unwrap();
+        found.into_iter().map(|(chain, _)| chain.id).collect()
     };
     assert_eq!(page(None).await, chains[..2]);
     assert_eq!(page(Some(chains[1])).await, chains[2..]);
