@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout)]
 
 use std::{
+    ops::Range,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -17,7 +18,7 @@ use verifactu_client::{IdempotencyKey, api::JobStatus};
 use verifactu_core::{
     job::{JobKind, Progress},
     ledger::{
-        Append, Appended, Attempt, ChainSearch, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease,
+        Append, Appended, Attempt, ChainSearch, ChainState, Claimed, Fenced, Filter, Hold, HoldReason, Lease,
         Ledger, LedgerError, Listing, MemoryLedger, NewMessage, Overview, Page, Reassess, RecordRow, Search,
         Selection, SentMessage, Settlement, Submission, Turnover, Usage,
     },
@@ -71,7 +72,7 @@ journaled! {
     fn messages(job: JobId) -> Vec<SentMessage>;
     fn record(tenant: &TenantId, record: RecordId) -> Option<Submission>;
     fn list(tenant: &TenantId, filter: &Filter, page: Page) -> Option<Listing>;
-    fn claim(chain: ChainId) -> Option<Claim>;
+    fn claim(chain: ChainId, under_way: Range<Timestamp>) -> Claimed;
     fn work(lease: Lease, selection: Selection) -> Vec<Submission>;
     fn overtaken(lease: Lease, records: &[RecordId]) -> Vec<Submission>;
     fn history(tenant: &TenantId, invoice: &InvoiceId) -> Vec<Submission>;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use verifactu_core::{
     authority::https::{Hosts, HttpsAuthority, Limits, Trust},
     engine::{Engine, Parts, Settings, Worker},
-    job::{JobState, RetryPolicy},
+    job::{Csv, JobState, RetryPolicy},
     ledger::{Appended, Ledger, MemoryLedger},
     queue::{RedisOptions, RedisQueue},
     testing::SequentialIds,
@@ -42,6 +42,7 @@ fn settings() -> Settings {
     Settings {
         retry,
         initial_wait: Duration::ZERO,
+        exchange: 5 * SECOND,
         lease: 2 * SECOND,
         sweep_every: SECOND / 2,
         // Several messages for each chain, so that there is a middle to be hit.
@@ -65,7 +66,8 @@ async fn a_queue_that_is_emptied_and_killed_under_two_engines_loses_no_job() {
     let presenter = Arc::new(OnePresenter(Mutex::new(Some(Arc::new(presentation)))));
     let ledger = Arc::new(MemoryLedger::new());
     let trust = Trust::Only(sandbox.pki().ca_pem().as_bytes().to_vec());
-    let authority = HttpsAuthority::new(Hosts::at(&sandbox.url()).unwrap(), &trust, Limits::default());
+    let limits = Limits { exchange: settings().exchange, ..Limits::default() };
+    let authority = HttpsAuthority::new(Hosts::at(&sandbox.url()).unwrap(), &trust, limits);
     let authority = Arc::new(authority.unwrap());
     let ids = Arc::new(SequentialIds::default());
     let engine = || {
@@ -115,6 +117,10 @@ async fn a_queue_that_is_emptied_and_killed_under_two_engines_loses_no_job() {
         loop {
             let progress = ledger.job(&tenant, job).await.unwrap().unwrap().job.progress;
             if progress.state == JobState::Succeeded {
+                assert!(
+                    matches!(progress.csv, Some(Csv::Present(_))),
+                    "no answer is thrown away: {progress:?}"
+                );
                 break;
             }
             assert!(Instant::now() < deadline, "{progress:?}");

@@ -14,16 +14,18 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::sync::watch;
+use uuid::Uuid;
 use verifactu_core::{
     authority::Service,
-    engine::{Engine, Parts, Settings, Worker},
-    job::{Csv, JobState},
+    engine::{Engine, Observation, Observer, Parts, Settings, Worker, Write},
+    job::{Csv, JobState, Standing},
     ledger::{
-        HoldReason, Ledger,
+        Hold, HoldReason, Ledger,
         sqlite::{SqliteLedger, SqliteOptions},
     },
     queue::{MemoryQueue, Queue, QueueError, Taken},
-    types::{ChainId, Environment, JobId},
+    testing::{ManualClock, SequentialIds},
+    types::{ChainId, Clock as _, Environment, Ids, JobId},
 };
 
 use crate::{
@@ -209,6 +211,95 @@ async fn a_worker_that_panics_starts_anew_and_its_message_is_found_out() {
     for n in 0..3 {
         assert_eq!(world.registered(&format!("F-{n}")).await, 1);
     }
+}
+
+/// Moves the clock on once a message is written down, as if the process had been frozen there.
+struct Freeze(Arc<ManualClock>, AtomicBool);
+
+impl Observer for Freeze {
+    fn observe(&self, observation: Observation) {
+        let written = matches!(observation, Observation::Committed { write: Write::Message, .. });
+        if written && !self.1.swap(true, Ordering::SeqCst) {
+            self.0.advance(MINUTE);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_was_held_up_is_not_sent_behind_newer_ones() {
+    let world = World::new().await;
+    let engine =
+        world.engine.clone().observed_by(Arc::new(Freeze(world.clock.clone(), AtomicBool::default())));
+    let job = world.accept(send("F-1")).await.job.id;
+    let chain = world.ledger.chains(&tenant()).await.unwrap()[0].id;
+    let again = engine.dispatch(chain).await.unwrap().unwrap();
+    assert_eq!(world.wire.passed(Service::Registration).len(), 0);
+    assert_eq!(world.state(job).await, JobState::Processing);
+    // It may be under way, for all that others know.
+    let until = engine.dispatch(chain).await.unwrap().unwrap();
+    assert!(again < world.clock.now() && until > world.clock.now(), "{again} {until}");
+    world.clock.set(until);
+    world.run_for(5 * MINUTE, MINUTE).await;
+    assert_eq!(world.state(job).await, JobState::Succeeded);
+    assert_eq!(world.wire.passed(Service::Registration).len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_under_way_is_not_thrown_away_when_the_queue_forgets_who_sends() {
+    let world = World::new().await;
+    let job = world.accept(send("F-1")).await.job.id;
+    let chain = world.ledger.chains(&tenant()).await.unwrap()[0].id;
+    let (ledger, clock) = (world.ledger.clone(), world.clock.clone());
+    let other = Engine::new(world.parts(), world.engine.settings().clone());
+    let (answered, arrived) = std::sync::mpsc::channel();
+    let runtime = tokio::runtime::Handle::current();
+    // While the answer is on its way, another worker finds the chain due.
+    let meddle = move || {
+        let meddling = std::thread::spawn(move || runtime.block_on(other.dispatch(chain)).unwrap());
+        answered.send(meddling.join().unwrap()).unwrap();
+    };
+    world.wire.spoil(Spoil::Then(Box::new(meddle)));
+    world.run().await;
+    assert!(arrived.recv().unwrap().unwrap() > clock.now());
+    let progress = ledger.job(&tenant(), job).await.unwrap().unwrap().job.progress;
+    assert!(matches!(progress.csv, Some(Csv::Present(_))), "{progress:?}");
+}
+
+/// Does something as soon as the engine asks for an identifier.
+struct Meddling(SequentialIds, Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl Ids for Meddling {
+    fn next(&self) -> Uuid {
+        if let Some(meddle) = self.1.lock().unwrap().take() {
+            meddle();
+        }
+        self.0.next()
+    }
+}
+
+#[tokio::test]
+async fn a_release_in_the_middle_of_a_dispatch_stays() {
+    let world = World::new().await;
+    let job = world.accept(send("F-1")).await.job.id;
+    let chain = world.ledger.chains(&tenant()).await.unwrap()[0].id;
+    world.wire.spoil(Spoil::Hang);
+    let cut = tokio::time::timeout(Duration::from_secs(1), world.run()).await;
+    assert!(cut.is_err());
+    world.clock.advance(3 * MINUTE);
+    let hold = Hold { reason: HoldReason::Operator, description: String::new(), since: world.clock.now() };
+    assert_eq!(world.ledger.hold(&tenant(), None, &hold).await.unwrap(), [chain]);
+    let (ledger, runtime) = (world.ledger.clone(), tokio::runtime::Handle::current());
+    // The message of before is put in doubt while the operator releases the chain.
+    let release = move || {
+        let release = async move { ledger.release(&tenant(), None, HoldReason::Operator).await.unwrap() };
+        let released = std::thread::spawn(move || runtime.block_on(release)).join().unwrap();
+        assert_eq!(released, [chain]);
+    };
+    let ids = Meddling(SequentialIds::after(1000), Mutex::new(Some(Box::new(release))));
+    let parts = Parts { ids: Arc::new(ids), ..world.parts() };
+    Engine::new(parts, world.engine.settings().clone()).dispatch(chain).await.unwrap();
+    assert_eq!(world.progress(job).await.standing, Standing::InDoubt);
+    assert_eq!(world.ledger.chain(chain).await.unwrap().unwrap().hold, None);
 }
 
 /// Its first chain makes it panic.

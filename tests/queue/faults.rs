@@ -7,6 +7,7 @@ use std::{
 
 use harness::redis_server::RedisServer;
 use jiff::{Timestamp, ToSpan as _};
+use tokio::time::timeout;
 use uuid::Uuid;
 use verifactu_core::{queue::Queue, types::ChainId};
 
@@ -110,6 +111,24 @@ async fn a_server_that_falls_silent_keeps_nobody() {
     fails_in_time(&*queue).await;
     server.resume();
     schedule_in_the_end(&*queue, 2).await;
+    queue.probe().await.unwrap();
+}
+
+/// The call that tries whether the server is back goes away before it knows.
+#[tokio::test]
+async fn a_caller_that_goes_away_shuts_nobody_out() {
+    let server = RedisServer::start();
+    let queue = queue_at(&server);
+    queue.probe().await.unwrap();
+    server.pause();
+    assert!(queue.probe().await.is_err());
+    let deadline = Instant::now() + PATIENCE;
+    // While it rests, a call fails at once; the one that does not is the one that tries.
+    while timeout(Duration::from_millis(50), queue.probe()).await.is_ok() {
+        assert!(Instant::now() < deadline);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    server.resume();
     queue.probe().await.unwrap();
 }
 

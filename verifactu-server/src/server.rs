@@ -203,7 +203,8 @@ impl Builder {
     }
 
     async fn make(self) -> Result<Made, StartError> {
-        let Self { config, store, queue, authority, clock, ids } = self;
+        let Self { mut config, store, queue, authority, clock, ids } = self;
+        config.engine.exchange = config.authority.limits.exchange;
         let clock = clock.unwrap_or_else(|| Arc::new(SystemClock));
         let ids = ids.unwrap_or_else(|| Arc::new(UuidV7Ids));
         let (shared, gate) = configured_queue(&config, &*ids)?;
@@ -413,6 +414,11 @@ pub(crate) async fn configured_store(
     config: &Config,
 ) -> Result<(Arc<dyn Ledger>, Arc<dyn Accounts>), StartError> {
     if let LedgerConfig::Postgres { address, ca, connections } = &config.ledger {
+        if matches!(config.queue, QueueConfig::Memory) {
+            tracing::warn!(
+                "the queue is in this process's memory, so no other process may send for the same ledger"
+            );
+        }
         let roots = ca.as_deref().map(read_roots).transpose()?;
         let options = PostgresOptions { connections: *connections, roots, ..PostgresOptions::default() };
         let ledger = PostgresLedger::open(address.expose(), config.environment, &options).await?;

@@ -1,15 +1,20 @@
 //! Connections that are cut, and servers that stop, die and fall silent.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
 use harness::postgres_server::{PostgresServer, connect};
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    sync::watch,
+    task::JoinSet,
+    time::{Instant, timeout},
+};
 use verifactu_core::{
     ledger::{
         Appended, Ledger, LedgerErrorKind,
         postgres::{PostgresLedger, PostgresOptions},
     },
-    testing::Scene,
+    testing::{NEVER, Scene, claim},
     types::{Environment, Huella},
 };
 
@@ -137,6 +142,94 @@ async fn a_server_that_falls_silent_is_waited_for_only_so_long() {
     assert_eq!(prove_chain(&ledger, &scene.tenant).await.len(), 2);
 }
 
+/// A port on which a connection is neither made nor refused, while the sockets live.
+async fn silent_port() -> (u16, (TcpListener, Vec<TcpStream>)) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let listener = socket.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(connected) = timeout(Duration::from_millis(200), TcpStream::connect(address)).await {
+        waiting.push(connected.unwrap());
+    }
+    (address.port(), (listener, waiting))
+}
+
+#[tokio::test]
+async fn a_silent_host_does_not_hide_the_next_one() {
+    let (silent, _held) = silent_port().await;
+    let address = PostgresServer::shared().database().await;
+    let both = address.replace("127.0.0.1:", &format!("127.0.0.1:{silent},127.0.0.1:"));
+    let options = PostgresOptions { patience: Duration::from_secs(4), ..PostgresOptions::default() };
+    let ledger = PostgresLedger::open(&both, Environment::Sandbox, &options).await.unwrap();
+    ledger.probe().await.unwrap();
+}
+
+/// Passes on what comes to a server, until it is told to be silent on the connections of before.
+async fn relay(port: u16) -> (u16, watch::Sender<()>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let own = listener.local_addr().unwrap().port();
+    let silence = watch::Sender::new(());
+    let told = silence.subscribe();
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((mut near, _)) = listener.accept().await {
+            let mut told = told.clone();
+            told.mark_unchanged();
+            held.push(tokio::spawn(async move {
+                let mut far = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap();
+                tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                    _ = told.changed() => std::future::pending().await,
+                }
+            }));
+        }
+    });
+    (own, silence)
+}
+
+/// As when another machine has taken over the server's address.
+#[tokio::test]
+async fn connections_that_fell_silent_cost_one_caller() {
+    let server = PostgresServer::shared();
+    let (port, silence) = relay(server.port()).await;
+    let address = server.database().await.replace(&server.port().to_string(), &port.to_string());
+    let options = PostgresOptions { patience: Duration::from_millis(500), ..PostgresOptions::default() };
+    let ledger = PostgresLedger::open(&address, Environment::Sandbox, &options).await.unwrap();
+    let probe = || ledger.probe();
+    let (first, second, third, fourth) = tokio::join!(probe(), probe(), probe(), probe());
+    first.and(second).and(third).and(fourth).unwrap();
+    silence.send_replace(());
+    assert_passing(&ledger.probe().await.unwrap_err());
+    ledger.probe().await.unwrap();
+}
+
+/// Hundreds of appends that waited for a server in vain do not each try it in their turn.
+#[tokio::test]
+async fn appends_that_have_waited_too_long_are_refused_together() {
+    let server = PostgresServer::quick();
+    let patience = Duration::from_secs(1);
+    let options = PostgresOptions { patience, ..PostgresOptions::default() };
+    let address = server.database().await;
+    let ledger = PostgresLedger::open(&address, Environment::Sandbox, &options).await.unwrap();
+    let ledger = Arc::new(ledger);
+    let scene = Scene::new();
+    scene.accept(&*ledger, &scene.invoice("F-0")).await;
+    server.pause();
+    let begin = Instant::now();
+    let mut callers = JoinSet::new();
+    for number in 1..=640 {
+        let (ledger, draft) = (ledger.clone(), scene.invoice(&format!("F-{number}")));
+        callers.spawn(async move { ledger.append(draft.append()).await.unwrap_err() });
+    }
+    for error in callers.join_all().await {
+        assert_passing(&error);
+    }
+    // The first of them waits for an answer, which the server has some time more to give.
+    assert!(begin.elapsed() < 8 * patience, "ten groups took {:?}", begin.elapsed());
+    server.resume();
+}
+
 #[tokio::test]
 async fn a_lock_and_a_connection_are_waited_for_only_so_long() {
     let address = PostgresServer::shared().database().await;
@@ -147,10 +240,11 @@ async fn a_lock_and_a_connection_are_waited_for_only_so_long() {
     let client = connect(&address).await;
     client.batch_execute("BEGIN; SELECT 1 FROM chain FOR UPDATE").await.unwrap();
     // The one waits for the lock, and has the only connection; the others wait for that.
-    let (first, second, third) = tokio::join!(ledger.claim(chain), ledger.claim(chain), ledger.claim(chain));
+    let take = || ledger.claim(chain, NEVER);
+    let (first, second, third) = tokio::join!(take(), take(), take());
     for error in [first.unwrap_err(), second.unwrap_err(), third.unwrap_err()] {
         assert_eq!(error.kind, LedgerErrorKind::Unavailable);
     }
     client.batch_execute("COMMIT").await.unwrap();
-    assert_eq!(ledger.claim(chain).await.unwrap().unwrap().lease.epoch, 1);
+    assert_eq!(claim(&ledger, chain).await.lease.epoch, 1);
 }

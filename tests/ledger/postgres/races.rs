@@ -6,9 +6,10 @@ use tokio::task::JoinSet;
 use verifactu_core::{
     job::{JobState, Progress},
     ledger::{
-        Appended, Fenced, Installation, JobUpdate, Ledger, Quota, Settlement, postgres::PostgresLedger,
+        Accounts, Appended, AuditEntry, Fenced, Installation, JobUpdate, Ledger, Quota, Settlement,
+        postgres::PostgresLedger,
     },
-    testing::{Draft, Scene, quick_settlement},
+    testing::{Draft, Scene, claim, quick_settlement},
     types::Text,
 };
 
@@ -90,7 +91,7 @@ async fn a_worker_that_is_overtaken_in_the_middle_writes_nothing() {
     let (nodes, client) = two_nodes().await;
     let scene = Scene::new();
     let jobs = scene.accept_many(&*nodes[0], 2).await;
-    let claim = nodes[0].claim(jobs[0].record.chain).await.unwrap().unwrap();
+    let claim = claim(&*nodes[0], jobs[0].record.chain).await;
     let message = scene.message(&jobs, Vec::new());
     let done = |job: &verifactu_core::ledger::Submission| JobUpdate {
         job: job.job.id,
@@ -129,13 +130,38 @@ async fn an_append_whose_caller_goes_away_comes_to_its_end() {
     assert!(matches!(nodes[1].append(draft.append()).await.unwrap(), Appended::Replay { .. }));
 }
 
+/// Vacuum has a lock of its own on the table, and gives way to those that ask for a stronger one.
+#[tokio::test]
+async fn the_audit_log_goes_on_while_its_table_is_vacuumed() {
+    let (nodes, client) = two_nodes().await;
+    client.batch_execute("BEGIN; LOCK TABLE audit IN SHARE UPDATE EXCLUSIVE MODE").await.unwrap();
+    let entry = |number: usize| AuditEntry {
+        at: Scene::new().now(),
+        actor: "operator".to_owned(),
+        action: "test".to_owned(),
+        subject: number.to_string(),
+        request: None,
+    };
+    let mut tasks = JoinSet::new();
+    for number in 0..20 {
+        let (node, entry) = (nodes[number % 2].clone(), entry(number));
+        tasks.spawn(async move { node.audit(&entry).await.unwrap() });
+    }
+    tasks.join_all().await;
+    let lines = nodes[0].audit_lines(None, 100).await.unwrap();
+    assert_eq!(
+        lines.iter().map(|line| line.position).collect::<Vec<_>>(),
+        (1..=20).rev().collect::<Vec<_>>()
+    );
+}
+
 /// A worker's write whose caller goes away leaves no transaction behind, and no connection inside one.
 #[tokio::test]
 async fn a_write_whose_caller_goes_away_is_undone() {
     let (nodes, client) = two_nodes().await;
     let scene = Scene::new();
     let job = scene.accept(&*nodes[0], &scene.invoice("F-1")).await;
-    let claim = nodes[0].claim(job.record.chain).await.unwrap().unwrap();
+    let claim = claim(&*nodes[0], job.record.chain).await;
     client.batch_execute("BEGIN; SELECT 1 FROM chain FOR UPDATE").await.unwrap();
     let (node, settlement) = (nodes[0].clone(), quick_settlement(&claim, scene.now()));
     let settling = tokio::spawn(async move { node.settle(claim.lease, settlement).await });

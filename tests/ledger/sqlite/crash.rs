@@ -8,12 +8,13 @@ use std::{
     sync::Arc,
 };
 
+use jiff::Timestamp;
 use verifactu_core::{
     ledger::{
-        Ledger,
+        Claimed, Fenced, Lease, Ledger,
         sqlite::{SqliteLedger, SqliteOptions},
     },
-    testing::{Scene, SequentialIds},
+    testing::{Scene, SequentialIds, claim},
     types::{Environment, Huella},
 };
 
@@ -108,11 +109,35 @@ async fn a_closed_ledger_opens_again_as_it_was() {
     let scene = Scene::new();
     let ledger = place.open();
     let accepted = scene.accept_many(&ledger, 5).await;
-    let claim = ledger.claim(accepted[0].record.chain).await.unwrap().unwrap();
+    let first = claim(&ledger, accepted[0].record.chain).await;
     drop(ledger);
     let ledger = place.open();
     assert_eq!(prove_chain(&ledger, &scene.tenant).await.len(), 5);
-    let again = ledger.claim(accepted[0].record.chain).await.unwrap().unwrap();
-    assert!(again.lease.epoch > claim.lease.epoch);
+    let again = claim(&ledger, accepted[0].record.chain).await;
+    assert!(again.lease.epoch > first.lease.epoch);
     assert_eq!(ledger.job(&scene.tenant, accepted[4].job.id).await.unwrap().as_ref(), Some(&accepted[4]));
+}
+
+/// Whoever sent it is gone, because nobody else had the file.
+#[tokio::test]
+async fn a_message_of_before_the_start_keeps_nobody() {
+    let place = Place::new();
+    let scene = Scene::new();
+    let ledger = place.open();
+    let accepted = scene.accept_many(&ledger, 2).await;
+    let chain = accepted[0].record.chain;
+    let always = Timestamp::MIN..Timestamp::MAX;
+    let mut lease = claim(&ledger, chain).await.lease;
+    drop(ledger);
+    for open in 1..=2 {
+        let ledger = place.open();
+        lease = Lease { epoch: lease.epoch + 1, ..lease };
+        match ledger.claim(chain, always.clone()).await.unwrap() {
+            Claimed::Taken(claim) => assert_eq!((claim.lease, claim.open.len()), (lease, open - 1)),
+            other => panic!("{other:?}"),
+        }
+        let message = scene.message(&accepted[open - 1..open], Vec::new());
+        assert_eq!(ledger.open_message(lease, message).await.unwrap(), Fenced::Done);
+        assert!(matches!(ledger.claim(chain, always.clone()).await.unwrap(), Claimed::Busy { .. }));
+    }
 }

@@ -18,10 +18,10 @@ use crate::{
     },
     job::{Event, FailureClass, FailureSource, Progress},
     ledger::{
-        Attempt, AttemptOutcome, ChainState, Claim, FULL_MESSAGE, Fenced, Hold, HoldReason, JobUpdate, Lease,
-        NewMessage, OpenMessage, Selection, Settlement, SlotKind, Submission,
+        Attempt, AttemptOutcome, ChainState, Claim, Claimed, FULL_MESSAGE, Fenced, Hold, HoldReason,
+        JobUpdate, Lease, NewMessage, OpenMessage, Selection, Settlement, SlotKind, Submission,
     },
-    types::{ChainId, MessageId, RecordId, TenantId},
+    types::{ChainId, MessageId, Nif, RecordId, TenantId},
 };
 
 use super::{
@@ -62,7 +62,16 @@ impl Engine {
     /// # Errors
     /// [`EngineError`] when ledger or certificate store fail; the chain stays due.
     pub async fn dispatch(&self, chain: ChainId) -> Result<Option<Timestamp>, EngineError> {
-        let Some(claim) = self.parts.ledger.claim(chain).await? else { return Ok(None) };
+        let (now, under_way) = (self.parts.clock.now(), self.under_way());
+        let within = now - under_way..now + under_way;
+        let claim = match self.parts.ledger.claim(chain, within).await? {
+            Claimed::Taken(claim) => *claim,
+            Claimed::Busy { since } => {
+                tracing::info!(%chain, "a message of the chain may still be under way");
+                return Ok(Some(since + under_way));
+            }
+            Claimed::Unknown => return Ok(None),
+        };
         let slot = match self.slot(claim).await? {
             Step::On(Slot::Used) => None,
             Step::On(Slot::Early(opens)) => Some(opens),
@@ -73,6 +82,12 @@ impl Engine {
         };
         let due = self.parts.ledger.due(chain).await?;
         Ok(due.map(|due| slot.map_or(due, |opens| due.max(opens))))
+    }
+
+    /// How long a message may be under way that nobody has settled: its exchange begins within half a
+    /// lease, or never. Whoever takes the chain before that throws an answer away.
+    fn under_way(&self) -> Duration {
+        self.settings.exchange + self.settings.lease / 2
     }
 
     async fn slot(&self, claim: Claim) -> Result<Step<Slot>, EngineError> {
@@ -93,7 +108,13 @@ impl Engine {
                 HoldReason::Suspended => FailureClass::Suspended,
                 _ => FailureClass::Paused,
             };
-            return self.hold_back(lease, state, hold, class).await;
+            let reason = hold.reason;
+            let held = self.hold_back(lease, state.clone(), hold, class).await?;
+            // Whoever released the others meanwhile did not see this one held.
+            if self.hold_of_others(&state).await?.is_none() {
+                self.release(&state, Some(state.key.issuer), reason).await?;
+            }
+            return Ok(held);
         }
         let Some(presentation) = self.presentation(&state).await? else {
             return self.hold_without_certificate(lease, state, now).await;
@@ -188,9 +209,20 @@ impl Engine {
         let identity = |presentation: &Presentation| presentation.identity.id();
         let Some(current) = current else { return Ok(()) };
         if used.map(identity) != Some(identity(&current)) {
-            for chain in self.parts.ledger.release(&state.key.tenant, None, HoldReason::Certificate).await? {
-                self.parts.queue.schedule(chain, self.parts.clock.now()).await?;
-            }
+            self.release(state, None, HoldReason::Certificate).await?;
+        }
+        Ok(())
+    }
+
+    /// Releases chains of the account, and has them looked at.
+    async fn release(
+        &self,
+        state: &ChainState,
+        issuer: Option<Nif>,
+        reason: HoldReason,
+    ) -> Result<(), EngineError> {
+        for chain in self.parts.ledger.release(&state.key.tenant, issuer, reason).await? {
+            self.parts.queue.schedule(chain, self.parts.clock.now()).await?;
         }
         Ok(())
     }
@@ -207,7 +239,8 @@ impl Engine {
             HoldReason::Suspended => true,
         };
         let chains = self.parts.ledger.chains(&state.key.tenant).await?;
-        let holds = chains.into_iter().filter_map(|mut chain| {
+        let others = chains.into_iter().filter(|chain| chain.id != state.id);
+        let holds = others.filter_map(|mut chain| {
             let hold = chain.hold.take()?;
             concerns(&chain, &hold).then_some(hold)
         });
@@ -249,13 +282,12 @@ impl Engine {
     async fn hold_back(
         &self,
         lease: Lease,
-        mut state: ChainState,
+        state: ChainState,
         hold: Hold,
         class: FailureClass,
     ) -> Result<Step<Slot>, EngineError> {
         let now = self.parts.clock.now();
         let failure = settle::failure(FailureSource::Internal, class, None, &hold.description, now);
-        state.hold = Some(hold);
         let limit = self.settings.max_records;
         let mut updates = Vec::new();
         for selection in [Selection::First { limit }, Selection::Retry { due: now, limit }] {
@@ -264,7 +296,7 @@ impl Engine {
                 updates.push(JobUpdate { job: item.job.id, progress, attempt: None, answer_line: None });
             }
         }
-        let settlement = Settlement { updates, ..settlement(&state, now) };
+        let settlement = Settlement { updates, hold: Some(hold), ..settlement(&state, now) };
         on_or_stop!(self.settle(lease, state, settlement).await?);
         Ok(Step::On(Slot::Used))
     }
@@ -353,17 +385,19 @@ impl Engine {
             Err(error) => {
                 // A record that cannot be signed now can be once the certificate is another one.
                 tracing::error!(%error, chain = %lease.chain, "no message could be made");
-                state.hold = Some(Hold {
-                    reason: HoldReason::Certificate,
-                    description: error.to_string(),
-                    since: began,
-                });
-                let settlement = settlement(&state, began);
+                let hold =
+                    Hold { reason: HoldReason::Certificate, description: error.to_string(), since: began };
+                let settlement = Settlement { hold: Some(hold), ..settlement(&state, began) };
                 on_or_stop!(self.settle(lease, state, settlement).await?);
                 return Ok(Step::On(Slot::Used));
             }
         };
+        let (began, written) = (self.parts.clock.now(), Instant::now());
         on_or_stop!(self.write_down(lease, &message, began).await?);
+        if self.is_late(began, written) {
+            tracing::warn!(chain = %lease.chain, "the message was held up before it was sent, and is not sent now");
+            return Ok(Step::On(Slot::Used));
+        }
         let request = Request {
             service: Service::Registration,
             identity: presentation.identity.clone(),
@@ -391,8 +425,7 @@ impl Engine {
         state.unreachable_count = if verdicts.unreachable { state.unreachable_count + 1 } else { 0 };
         let sent = u32::try_from(message.draft.items.len()).unwrap_or(u32::MAX);
         state.suspects = settle::suspects_after(state.suspects, message.draft.slot, sent, &outcome);
-        state.hold = verdicts.hold;
-        if let (Outcome::Suspended(_), Some(hold)) = (&outcome, &state.hold) {
+        if let (Outcome::Suspended(_), Some(hold)) = (&outcome, &verdicts.hold) {
             self.hold_presenter(&state.key.tenant, &presentation, hold).await?;
         }
         let updates = message
@@ -406,13 +439,27 @@ impl Engine {
                 self.update(&sent, verdict, began, now, Some(message.id))
             })
             .collect();
-        let settlement =
-            Settlement { message: Some(message.id), answer: body, updates, ..settlement(&state, now) };
+        let held = verdicts.hold.as_ref().map(|hold| hold.reason);
+        let settlement = Settlement {
+            message: Some(message.id),
+            answer: body,
+            updates,
+            hold: verdicts.hold,
+            ..settlement(&state, now)
+        };
         let state = on_or_stop!(self.settle(lease, state, settlement).await?);
-        if state.hold.as_ref().is_some_and(|hold| hold.reason == HoldReason::Certificate) {
+        if held == Some(HoldReason::Certificate) {
             self.release_if_replaced(&state, Some(&presentation)).await?;
         }
         Ok(Step::On(Slot::Used))
+    }
+
+    /// Whether so much time has passed since a message was written down that another worker may have taken
+    /// the chain and sent newer ones: the process was frozen, or the store took long. Not every clock goes
+    /// on while a machine sleeps.
+    fn is_late(&self, began: Timestamp, written: Instant) -> bool {
+        let passed = self.parts.clock.now().duration_since(began).unsigned_abs();
+        passed.max(written.elapsed()) > self.settings.lease / 2
     }
 
     async fn write_down(
@@ -544,6 +591,6 @@ pub(super) fn settlement(state: &ChainState, at: Timestamp) -> Settlement {
         wait_seconds: state.wait_seconds,
         unreachable_count: state.unreachable_count,
         suspects: state.suspects,
-        hold: state.hold.clone(),
+        hold: None,
     }
 }

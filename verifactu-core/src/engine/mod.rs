@@ -67,6 +67,8 @@ pub struct Settings {
     pub late_after: Duration,
     /// The most records of a message, at most 1000.
     pub max_records: u32,
+    /// The longest that an exchange takes, to the last byte of the answer.
+    pub exchange: Duration,
     /// How long a worker may keep a chain without a sign of life.
     pub lease: Duration,
     /// How often the queue is rebuilt from the ledger.
@@ -83,6 +85,7 @@ impl Settings {
             initial_wait: Duration::from_secs(60),
             late_after: Duration::from_secs(150),
             max_records: 1000,
+            exchange: Duration::from_secs(60),
             lease: Duration::from_secs(60),
             sweep_every: Duration::from_secs(30),
         }

@@ -41,6 +41,20 @@ pub struct Claim {
     pub open: Vec<OpenMessage>,
 }
 
+/// What a claim of a chain comes to.
+#[derive(Clone, Debug)]
+pub enum Claimed {
+    /// It is taken.
+    Taken(Box<Claim>),
+    /// Its newest message, written down at this time, may still be under way. Nothing has changed.
+    Busy {
+        /// When it was written down.
+        since: Timestamp,
+    },
+    /// There is no such chain.
+    Unknown,
+}
+
 /// A chain as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainState {

@@ -38,8 +38,8 @@ pub use append::{
 pub use listing::{ChainSearch, Filter, Listing, Page, Search, Start};
 pub use memory::MemoryLedger;
 pub use message::{
-    Attempt, AttemptOutcome, ChainState, Claim, Fenced, Hold, HoldReason, JobUpdate, Lease, NewMessage,
-    OpenMessage, Selection, SentMessage, Settlement, SlotKind, Suspects,
+    Attempt, AttemptOutcome, ChainState, Claim, Claimed, Fenced, Hold, HoldReason, JobUpdate, Lease,
+    NewMessage, OpenMessage, Selection, SentMessage, Settlement, SlotKind, Suspects,
 };
 pub use overview::Overview;
 pub use row::{ChainKey, JobRow, RecordRow};
@@ -47,7 +47,7 @@ pub use schedule::FULL_MESSAGE;
 pub use usage::{Sums, Turnover, Usage};
 pub use webhook::{Delivery, DeliveryOutcome, Webhook};
 
-use std::error::Error;
+use std::{error::Error, ops::Range};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -119,9 +119,11 @@ pub trait Ledger: Send + Sync {
         page: Page,
     ) -> Result<Option<Listing>, LedgerError>;
 
-    /// Takes a chain for dispatch: raises its epoch and returns what is known of it. `None` when
-    /// there is no such chain.
-    async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError>;
+    /// Takes a chain for dispatch: raises its epoch and returns what is known of it. A chain is left to
+    /// whoever sends a message that was written down within `under_way` and is not settled, unless
+    /// whoever wrote it is known to be gone: a store that one process opens knows that of every message it
+    /// has found there.
+    async fn claim(&self, chain: ChainId, under_way: Range<Timestamp>) -> Result<Claimed, LedgerError>;
 
     /// Records of a claimed chain that wait for what the selection says, in order of position.
     async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError>;
@@ -234,7 +236,7 @@ pub trait Ledger: Send + Sync {
     /// Closes every chain, in one step with what that makes of each unfinished job: for a ledger that was
     /// restored from a backup, whose heads may have successors that it does not know. Nothing is appended
     /// to a closed chain; where the installation was minted, the next record mints another. What waits
-    /// on closed chains is sent as before. Returns how many chains were open.
+    /// on closed chains is sent as before, but whoever holds a lease on one has lost it. Returns how many chains were open.
     async fn close_chains(&self, at: Timestamp, reassess: Reassess) -> Result<u64, LedgerError>;
 
     /// Proves that the store answers and can write.

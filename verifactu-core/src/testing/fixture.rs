@@ -1,6 +1,6 @@
 //! Records to append: sealed by the real chain, with placeholder bytes for their XML.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -9,8 +9,8 @@ use crate::{
     chain,
     job::{JobKind, Progress},
     ledger::{
-        Append, Appended, ChainSelector, Claim, Idempotency, Installation, JobUpdate, Ledger, NewMessage,
-        Place, Quota, Refusal, Sealed, Sealer, Settlement, SlotKind, Submission,
+        Append, Appended, ChainSelector, Claim, Claimed, Idempotency, Installation, JobUpdate, Ledger,
+        NewMessage, Place, Quota, Refusal, Sealed, Sealer, Settlement, SlotKind, Submission,
     },
     record::{
         BreakdownLine, Cancellation, ComputerSystem, Identification, Invoice, InvoiceId, InvoiceType, Link,
@@ -269,7 +269,7 @@ impl Scene {
 
     /// Claims a chain and sets the progress of some of its jobs, outside any message.
     pub async fn set(&self, ledger: &dyn Ledger, chain: ChainId, jobs: &[(JobId, Progress)]) -> Claim {
-        let claim = ledger.claim(chain).await.unwrap().expect("the chain exists");
+        let claim = claim(ledger, chain).await;
         let updates = jobs
             .iter()
             .map(|(job, progress)| JobUpdate {
@@ -286,6 +286,17 @@ impl Scene {
     }
 }
 
+/// A time in which no message was written down.
+pub const NEVER: Range<Timestamp> = Timestamp::MIN..Timestamp::MIN;
+
+/// Claims a chain that exists, whatever may be under way on it.
+pub async fn claim(ledger: &dyn Ledger, chain: ChainId) -> Claim {
+    match ledger.claim(chain, NEVER).await.unwrap() {
+        Claimed::Taken(claim) => *claim,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A settlement without message that changes nothing of the chain's pace.
 #[must_use]
 pub fn quick_settlement(claim: &Claim, at: Timestamp) -> Settlement {
@@ -298,6 +309,6 @@ pub fn quick_settlement(claim: &Claim, at: Timestamp) -> Settlement {
         wait_seconds: claim.state.wait_seconds,
         unreachable_count: claim.state.unreachable_count,
         suspects: claim.state.suspects,
-        hold: claim.state.hold.clone(),
+        hold: None,
     }
 }

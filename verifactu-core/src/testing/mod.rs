@@ -28,7 +28,7 @@ mod seams;
 pub mod webhooks;
 
 pub use chance::Chance;
-pub use fixture::{Draft, Scene, Sealing, quick_settlement};
+pub use fixture::{Draft, NEVER, Scene, Sealing, claim, quick_settlement};
 pub use model::compare_with_memory;
 pub use seams::{ManualClock, SequentialIds};
 

@@ -1,20 +1,20 @@
 //! Random operations on a ledger, compared step by step with the ledger in memory.
 
 use bytes::Bytes;
-use jiff::ToSpan;
+use jiff::{Timestamp, ToSpan};
 
 use crate::{
     job::{Csv, Failure, FailureClass, FailureSource, JobKind, JobState, Progress, Standing},
     ledger::{
-        Attempt, AttemptOutcome, ChainSearch, Filter, Hold, HoldReason, Installation, JobUpdate, Lease,
-        Ledger, LedgerErrorKind, MemoryLedger, NewMessage, Page, Quota, Selection, Settlement, SlotKind,
-        Start, Submission, Suspects,
+        Attempt, AttemptOutcome, ChainSearch, Claimed, Filter, Hold, HoldReason, Installation, JobUpdate,
+        Lease, Ledger, LedgerErrorKind, MemoryLedger, NewMessage, Page, Quota, Selection, Settlement,
+        SlotKind, Start, Submission, Suspects,
     },
     record::SystemId,
     types::{ChainId, Ids, InvoiceNumber, JobId, MessageId, RecordId, TenantId, Text},
 };
 
-use super::{Chance, Draft, Scene, Sealing};
+use super::{Chance, Draft, NEVER, Scene, Sealing};
 
 const TENANTS: [&str; 2] = ["acme", "other"];
 const STATES: [JobState; 5] =
@@ -176,8 +176,9 @@ impl Run<'_> {
 
     async fn claim(&mut self, step: u32) {
         let chain = self.chain();
-        let claim = both!(self, format!("{step}: claim"), |ledger| ledger.claim(chain));
-        if let Ok(Some(claim)) = claim {
+        let under_way = if self.chance.one_in(4) { Timestamp::MIN..Timestamp::MAX } else { NEVER };
+        let claim = both!(self, format!("{step}: claim"), |ledger| ledger.claim(chain, under_way.clone()));
+        if let Ok(Claimed::Taken(claim)) = claim {
             self.leases.push(claim.lease);
         }
     }
@@ -384,7 +385,7 @@ impl Run<'_> {
         for chain in self.chains.clone() {
             let _ = both!(self, "final records", |ledger| ledger.records(chain, 1, 10_000));
             let _ = both!(self, "final due", |ledger| ledger.due(chain));
-            let _ = both!(self, "final claim", |ledger| ledger.claim(chain));
+            let _ = both!(self, "final claim", |ledger| ledger.claim(chain, NEVER));
         }
         for submission in &self.accepted {
             let (tenant, job): (&TenantId, JobId) = (&submission.job.tenant, submission.job.id);

@@ -9,6 +9,7 @@ mod upkeep;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -23,8 +24,8 @@ use crate::{
 };
 
 use super::{
-    ApiKey, Append, Appended, Attempt, AuditLine, Batch, ChainKey, ChainSearch, ChainState, Claim, Delivery,
-    FULL_MESSAGE, Fenced, Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError,
+    ApiKey, Append, Appended, Attempt, AuditLine, Batch, ChainKey, ChainSearch, ChainState, Claim, Claimed,
+    Delivery, FULL_MESSAGE, Fenced, Filter, Hold, HoldReason, JobRow, JobUpdate, Lease, Ledger, LedgerError,
     LedgerErrorKind, Listing, NewMessage, OpenMessage, Overview, Page, Reassess, RecordRow,
     SealedCertificate, Search, Selection, SentMessage, Settlement, Submission, Sums, Tenant, Turnover, Usage,
     Webhook,
@@ -174,9 +175,15 @@ impl Ledger for MemoryLedger {
         Ok(self.lock().list(tenant, filter, page))
     }
 
-    async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError> {
-        let mut state = self.lock();
-        let Some(claimed) = state.chains.get_mut(&chain) else { return Ok(None) };
+    async fn claim(&self, chain: ChainId, under_way: Range<Timestamp>) -> Result<Claimed, LedgerError> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let Some(claimed) = state.chains.get_mut(&chain) else { return Ok(Claimed::Unknown) };
+        let open = claimed.open.iter().filter_map(|id| state.messages.get(id));
+        let fresh = open.map(|message| message.written.at).filter(|at| under_way.contains(at));
+        if let Some(since) = fresh.max() {
+            return Ok(Claimed::Busy { since });
+        }
         claimed.epoch += 1;
         let lease = Lease { chain, epoch: claimed.epoch };
         let (chain_state, open) = (claimed.state.clone(), claimed.open.clone());
@@ -185,7 +192,7 @@ impl Ledger for MemoryLedger {
             at: message.written.at,
             items: state.items(message.written.records.iter().map(|(record, _)| *record)),
         });
-        Ok(Some(Claim { lease, state: chain_state, open: open.collect() }))
+        Ok(Claimed::Taken(Box::new(Claim { lease, state: chain_state, open: open.collect() })))
     }
 
     async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError> {

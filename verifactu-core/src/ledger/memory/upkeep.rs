@@ -49,6 +49,7 @@ impl State {
         for chain in self.chains.values_mut() {
             open += u64::from(!chain.state.closed);
             chain.state.closed = true;
+            chain.epoch += 1;
             unfinished.extend(chain.unfinished.iter().map(|place| chain.entries[*place]));
         }
         for index in unfinished {

@@ -319,9 +319,10 @@ impl Accounts for PostgresLedger {
     }
 }
 
-/// One line at a time, so that each stands behind the one before.
+/// One line at a time, so that each stands behind the one before. The lock is a number ("VFAU"), since one
+/// on the table would keep autovacuum out, and wait for it.
 async fn audit(pool: &Pool, entry: &AuditEntry) -> Result<(), StoreError> {
-    const LOCK: &str = "LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE";
+    const LOCK: &str = "SELECT pg_advisory_xact_lock(x'56464155'::bigint)";
     const LAST: &str = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1";
     const INSERT: &str =
         concat!("INSERT INTO audit (", audit_columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7)");

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use tokio_postgres::error::{DbError, SqlState};
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use crate::ledger::{LedgerError, LedgerErrorKind, append::Misfit, column::Unreadable};
 
@@ -86,8 +86,9 @@ pub(super) fn in_commit(error: tokio_postgres::Error) -> StoreError {
     }
 }
 
+/// The word for people is in the server's language; this one never is.
 fn ends_connection(refusal: &DbError) -> bool {
-    matches!(refusal.severity(), "FATAL" | "PANIC")
+    matches!(refusal.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
 }
 
 /// Indexes on what two nodes may take at the same time.

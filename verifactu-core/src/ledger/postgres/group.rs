@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 
 use crate::{
     ledger::{Append, Appended, ChainSelector, Installation, LedgerError, LedgerErrorKind},
@@ -44,6 +44,7 @@ struct Chain {
 }
 
 struct Waiting {
+    since: Instant,
     append: Append,
     reply: oneshot::Sender<Answer>,
 }
@@ -62,18 +63,16 @@ impl Groups {
     pub(super) async fn append(&self, append: Append) -> Answer {
         let chain = Chain::of(&append.chain);
         let (reply, answer) = oneshot::channel();
+        let waiting = Waiting { since: Instant::now(), append, reply };
         match self.lock().entry(chain.clone()) {
-            Entry::Occupied(mut waiting) => {
-                if waiting.get().len() >= WAITING {
-                    return Err(LedgerError::new(
-                        LedgerErrorKind::Unavailable,
-                        "too many appends wait for this chain",
-                    ));
+            Entry::Occupied(mut others) => {
+                if others.get().len() >= WAITING {
+                    return refused("too many appends wait for this chain");
                 }
-                waiting.get_mut().push(Waiting { append, reply });
+                others.get_mut().push(waiting);
             }
             Entry::Vacant(nobody) => {
-                nobody.insert(vec![Waiting { append, reply }]);
+                nobody.insert(vec![waiting]);
                 tokio::spawn(Runner { groups: self.clone(), chain, done: false }.run());
             }
         }
@@ -87,6 +86,10 @@ impl Groups {
     }
 }
 
+fn refused(why: &'static str) -> Answer {
+    Err(LedgerError::new(LedgerErrorKind::Unavailable, why))
+}
+
 /// Works off what waits for one chain.
 struct Runner {
     groups: Groups,
@@ -97,6 +100,15 @@ struct Runner {
 impl Runner {
     async fn run(mut self) {
         while let Some(group) = self.next() {
+            let patience = self.groups.pool.patience();
+            let (group, late): (Vec<_>, Vec<_>) =
+                group.into_iter().partition(|waiting| waiting.since.elapsed() <= patience);
+            for waiting in late {
+                let _ = waiting.reply.send(refused("those before it took too long"));
+            }
+            if group.is_empty() {
+                continue;
+            }
             let (appends, replies): (Vec<Append>, Vec<_>) =
                 group.into_iter().map(|waiting| (waiting.append, waiting.reply)).unzip();
             let answers = append_all(&self.groups.pool, &appends).await;

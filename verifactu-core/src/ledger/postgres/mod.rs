@@ -23,7 +23,7 @@ mod upkeep;
 mod webhook;
 mod work;
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -40,7 +40,7 @@ use self::{
     pool::{Pool, repeated},
 };
 use super::{
-    Append, Appended, Attempt, ChainSearch, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease,
+    Append, Appended, Attempt, ChainSearch, ChainState, Claimed, Fenced, Filter, Hold, HoldReason, Lease,
     Ledger, LedgerError, Listing, NewMessage, Overview, Page, Reassess, RecordRow, Search, Selection,
     SentMessage, Settlement, Submission, Turnover, Usage,
 };
@@ -170,8 +170,8 @@ impl Ledger for PostgresLedger {
         Ok(repeated!(listing::list(&self.pool, tenant, filter, page))?)
     }
 
-    async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError> {
-        Ok(work::claim(&self.pool, chain).await?)
+    async fn claim(&self, chain: ChainId, under_way: Range<Timestamp>) -> Result<Claimed, LedgerError> {
+        Ok(repeated!(work::claim(&self.pool, chain, &under_way))?)
     }
 
     async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError> {

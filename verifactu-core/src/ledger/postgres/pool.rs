@@ -16,7 +16,7 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
-use tokio_postgres::{Client, Config, Row, Statement, types::ToSql};
+use tokio_postgres::{Client, Config, Row, SimpleQueryMessage, Statement, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{StoreError, in_commit};
@@ -65,6 +65,8 @@ struct Shared {
 
 struct Connection {
     client: Client,
+    /// What begins a transaction.
+    begin: &'static str,
     statements: HashMap<&'static str, Statement>,
     task: JoinHandle<()>,
 }
@@ -78,7 +80,13 @@ impl Drop for Connection {
 impl Pool {
     /// At most `count` connections, each made when it is first needed. Nothing waits longer than
     /// `patience`: for a connection, for a lock, for an answer.
-    pub(super) fn new(config: Config, tls: MakeRustlsConnect, count: usize, patience: Duration) -> Self {
+    ///
+    /// Hosts are tried one after another, so one that is silent must leave the others their share.
+    pub(super) fn new(mut config: Config, tls: MakeRustlsConnect, count: usize, patience: Duration) -> Self {
+        if config.get_connect_timeout().is_none() {
+            let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
+            config.connect_timeout((patience / hosts.saturating_add(1)).max(Duration::from_secs(1)));
+        }
         let permits = Arc::new(Semaphore::new(count.max(1)));
         Self(Arc::new(Shared { config, tls, patience, idle: Mutex::default(), permits }))
     }
@@ -120,9 +128,16 @@ impl Pool {
     ) -> Result<Vec<Row>, StoreError> {
         let mut session = self.session().await?;
         let [statement] = session.prepare([statement]).await?;
-        let rows = session.last_trip(session.query(&statement, parameters)).await?;
+        let write =
+            async { together!(session.start(), session.query(&statement, parameters), session.commit()) };
+        let (_, rows, _) = session.last_trip(write).await?;
         session.release();
         Ok(rows)
+    }
+
+    /// The longest wait for one thing.
+    pub(super) fn patience(&self) -> Duration {
+        self.0.patience
     }
 
     /// A connection of one's own, outside any transaction.
@@ -138,9 +153,19 @@ impl Pool {
         };
         let connection = match known {
             Some(connection) => connection,
-            None => timeout(self.0.patience, self.connect()).await.map_err(|_| StoreError::TimedOut)??,
+            None => self.within(self.0.patience, self.connect()).await.ok_or(StoreError::TimedOut)??,
         };
         Ok(Session { connection, pool: self.clone(), permit })
+    }
+
+    /// `None` when it takes too long. What fell silent is taken to be the server, or the way to it, so that
+    /// nobody waits once more on each connection that was made before.
+    async fn within<T>(&self, patience: Duration, answer: impl Future<Output = T>) -> Option<T> {
+        let answer = timeout(patience, answer).await.ok();
+        if answer.is_none() {
+            self.idle().clear();
+        }
+        answer
     }
 
     async fn connect(&self) -> Result<Connection, StoreError> {
@@ -151,8 +176,12 @@ impl Pool {
                 tracing::debug!(error = &error as &dyn std::error::Error, "a connection to the ledger ended");
             }
         });
-        let connection = Connection { client, statements: HashMap::new(), task };
-        connection.client.batch_execute(&settings(self.0.patience)).await.map_err(refused)?;
+        let mut connection = Connection { client, begin: BEGIN, statements: HashMap::new(), task };
+        let said = connection.client.simple_query(&settings(self.0.patience)).await.map_err(refused)?;
+        let promises_less = said.iter().any(|said| matches!(said, SimpleQueryMessage::Row(_)));
+        if promises_less {
+            connection.begin = BEGIN_DURABLE;
+        }
         Ok(connection)
     }
 
@@ -167,20 +196,25 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// What every connection begins with.
+/// What every transaction begins with. It is no setting of the connection, because a pooler between us and
+/// the server may give each transaction to another one.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// The same where the server as a whole is set to acknowledge what is not on stable storage yet. A setting
+/// that promises more stays.
+const BEGIN_DURABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on";
+
+/// What every connection begins with. It answers with a row where the server promises too little.
 ///
-/// An acknowledged record is on stable storage, also where the server as a whole is set to promise less;
-/// a setting that promises more stays. Every query here has its index, so the planner, which may know the
-/// tables only as they were when they were empty, is kept from reading them whole.
+/// Every query here has its index, so the planner, which may know the tables only as they were when they
+/// were empty, is kept from reading them whole.
 fn settings(patience: Duration) -> String {
     let patience = patience.as_millis();
     format!(
         "SET statement_timeout = {patience}; SET lock_timeout = {patience}; \
          SET idle_in_transaction_session_timeout = {idle}; \
-         SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning'; \
+         SET client_min_messages = 'warning'; \
          SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
-         SELECT set_config('synchronous_commit', 'on', false) \
-         WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
+         SELECT 1 WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
         idle = 3 * patience
     )
 }
@@ -202,9 +236,8 @@ impl Session {
         let patience = self.pool.0.patience + GRACE;
         for text in texts {
             if !statements.contains_key(text) {
-                let prepared =
-                    timeout(patience, client.prepare(text)).await.map_err(|_| StoreError::TimedOut)?;
-                statements.insert(text, prepared?);
+                let prepared = self.pool.within(patience, client.prepare(text)).await;
+                statements.insert(text, prepared.ok_or(StoreError::TimedOut)??);
             }
         }
         Ok(texts.map(|text| statements[text].clone()))
@@ -212,7 +245,7 @@ impl Session {
 
     /// Begins a transaction.
     pub(super) async fn start(&self) -> Result<(), tokio_postgres::Error> {
-        self.connection.client.batch_execute("BEGIN").await
+        self.connection.client.batch_execute(self.connection.begin).await
     }
 
     pub(super) async fn query(
@@ -232,8 +265,8 @@ impl Session {
         &self,
         statements: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, StoreError> {
-        let answers = timeout(self.pool.0.patience + GRACE, statements).await;
-        Ok(answers.map_err(|_| StoreError::TimedOut)??)
+        let answers = self.pool.within(self.pool.0.patience + GRACE, statements).await;
+        Ok(answers.ok_or(StoreError::TimedOut)??)
     }
 
     /// Ends the transaction; to be sent behind the statements of its last trip.
@@ -246,8 +279,8 @@ impl Session {
         &self,
         statements: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, StoreError> {
-        let answers = timeout(self.pool.0.patience + GRACE, statements).await;
-        answers.map_err(|_| StoreError::InCommit(None))?.map_err(in_commit)
+        let answers = self.pool.within(self.pool.0.patience + GRACE, statements).await;
+        answers.ok_or(StoreError::InCommit(None))?.map_err(in_commit)
     }
 
     /// Gives the transaction up, of which nothing is to stay.

@@ -64,7 +64,8 @@ pub(super) async fn close_chains(
     reassess: &(dyn Fn(&Progress) -> Progress + Send + Sync),
 ) -> Result<u64, StoreError> {
     const LOCK: &str = "SELECT 1 FROM chain ORDER BY seq FOR UPDATE";
-    const CLOSE: &str = "UPDATE chain SET closed = true, minted = false WHERE NOT closed RETURNING 1";
+    const CLOSE: &str = "UPDATE chain c SET closed = true, minted = false, epoch = c.epoch + 1 \
+                         FROM chain before WHERE before.seq = c.seq RETURNING NOT before.closed";
     const UNFINISHED: &str = concat!(
         "SELECT j.seq, j.chain, ",
         progress_columns!(),
@@ -86,6 +87,7 @@ pub(super) async fn close_chains(
         )
     };
     let (_, _, closed, unfinished) = session.trip(reads).await?;
+    let closed = row::all(&closed, Cells::next::<bool>)?.into_iter().filter(|was_open| *was_open).count();
     let mut finished = BTreeMap::<i64, i64>::new();
     let mut jobs = Vec::with_capacity(unfinished.len());
     for (seq, chain, progress) in row::all(&unfinished, |cells| {
@@ -105,5 +107,5 @@ pub(super) async fn close_chains(
     };
     session.last_trip(writes).await?;
     session.release();
-    Ok(closed.len() as u64)
+    Ok(closed as u64)
 }

@@ -1,10 +1,12 @@
 //! What a worker asks: its claim, the records that wait, and when a chain is due.
 
+use std::ops::Range;
+
 use jiff::Timestamp;
 
 use crate::{
     ledger::{
-        Claim, FULL_MESSAGE, Lease, OpenMessage, Selection, Submission, schedule,
+        Claim, Claimed, FULL_MESSAGE, Lease, OpenMessage, Selection, Submission, schedule,
         table::{self, ChainRow, chain_columns, item_columns},
     },
     types::{ChainId, MessageId, RecordId},
@@ -13,7 +15,7 @@ use crate::{
 use super::{
     column::{Cells, Col, each},
     error::StoreError,
-    pool::{Pool, repeated, together},
+    pool::{Pool, together},
     row::{self, item_query},
 };
 
@@ -57,36 +59,48 @@ pub(super) fn read_due(cells: &mut Cells<'_>) -> Result<(ChainId, Option<Timesta
     Ok((chain, Some(schedule::chain_due(soonest, slot, || full))))
 }
 
-pub(super) async fn claim(pool: &Pool, id: ChainId) -> Result<Option<Claim>, StoreError> {
-    // Behind the new epoch nobody else writes on the chain, so what is read after it stands.
-    const RAISE: &str =
-        concat!("UPDATE chain SET epoch = epoch + 1 WHERE id = $1 RETURNING ", chain_columns!());
-    let raised = pool.write(RAISE, &[&Col(&id)]).await?;
-    let Some(chain) = row::first(&raised, ChainRow::read)? else { return Ok(None) };
-    let lease = Lease { chain: id, epoch: chain.epoch };
-    let open = repeated!(open_messages(pool, chain.seq))?;
-    Ok(Some(Claim { lease, open, state: chain.state }))
-}
-
-/// Messages that were written down and never settled, oldest first.
-async fn open_messages(pool: &Pool, chain: i64) -> Result<Vec<OpenMessage>, StoreError> {
-    const MESSAGES: &str = "SELECT id, at FROM message WHERE chain = $1 AND settled_at IS NULL ORDER BY seq";
+/// What is read under the lock of the chain's row stands until the commit: a message is opened and settled
+/// under it too.
+pub(super) async fn claim(
+    pool: &Pool,
+    id: ChainId,
+    under_way: &Range<Timestamp>,
+) -> Result<Claimed, StoreError> {
+    const LOCK: &str = concat!("SELECT ", chain_columns!(), " FROM chain WHERE id = $1 FOR UPDATE");
+    const RAISE: &str = "UPDATE chain SET epoch = epoch + 1 WHERE id = $1";
+    const MESSAGES: &str = "SELECT id, at FROM message WHERE chain = (SELECT seq FROM chain WHERE id = $1) \
+                            AND settled_at IS NULL ORDER BY seq";
     const ITEMS: &str = concat!(
         "SELECT m.id, ",
         item_columns!(),
         " FROM message m JOIN message_record mr ON mr.message = m.seq JOIN record r ON r.seq = mr.record \
          JOIN job j ON j.seq = r.seq JOIN chain c ON c.seq = r.chain LEFT JOIN sent s ON s.record = r.seq \
-         WHERE m.chain = $1 AND m.settled_at IS NULL ORDER BY m.seq, mr.ordinal"
+         WHERE m.chain = (SELECT seq FROM chain WHERE id = $1) AND m.settled_at IS NULL \
+         ORDER BY m.seq, mr.ordinal"
     );
     let mut session = pool.session().await?;
-    let [messages, items] = session.prepare([MESSAGES, ITEMS]).await?;
-    let (messages, items) = session
-        .trip(async { together!(session.query(&messages, &[&chain]), session.query(&items, &[&chain])) })
-        .await?;
-    session.release();
+    let [lock, messages, items, raise] = session.prepare([LOCK, MESSAGES, ITEMS, RAISE]).await?;
+    let id_cell = Col(&id);
+    let reads = async {
+        together!(
+            session.start(),
+            session.query(&lock, &[&id_cell]),
+            session.query(&messages, &[&id_cell]),
+            session.query(&items, &[&id_cell]),
+        )
+    };
+    let (_, chain, messages, items) = session.trip(reads).await?;
+    let Some(chain) = row::first(&chain, ChainRow::read)? else {
+        session.roll_back().await?;
+        return Ok(Claimed::Unknown);
+    };
     let mut open = row::all(&messages, |cells| {
         Ok(OpenMessage { id: cells.next()?, at: cells.next()?, items: Vec::new() })
     })?;
+    if let Some(since) = open.iter().map(|open| open.at).filter(|at| under_way.contains(at)).max() {
+        session.roll_back().await?;
+        return Ok(Claimed::Busy { since });
+    }
     for (message, item) in
         row::all(&items, |cells| Ok((cells.next::<MessageId>()?, table::read_item(cells)?)))?
     {
@@ -95,7 +109,10 @@ async fn open_messages(pool: &Pool, chain: i64) -> Result<Vec<OpenMessage>, Stor
             .into_iter()
             .for_each(|open| open.items.push(item.clone()));
     }
-    Ok(open)
+    session.last_trip(async { together!(session.query(&raise, &[&id_cell]), session.commit()) }).await?;
+    session.release();
+    let lease = Lease { chain: id, epoch: chain.epoch + 1 };
+    Ok(Claimed::Taken(Box::new(Claim { lease, open, state: chain.state })))
 }
 
 pub(super) async fn select(

@@ -24,7 +24,7 @@ mod webhook;
 mod work;
 mod writer;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -40,7 +40,7 @@ pub use copy::{copy, fold};
 
 use self::{error::StoreError, reader::Readers, writer::Writer};
 use super::{
-    Append, Appended, Attempt, ChainSearch, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease,
+    Append, Appended, Attempt, ChainSearch, ChainState, Claimed, Fenced, Filter, Hold, HoldReason, Lease,
     Ledger, LedgerError, Listing, NewMessage, Overview, Page, Reassess, RecordRow, Search, Selection,
     SentMessage, Settlement, Submission, Turnover, Usage,
 };
@@ -69,6 +69,9 @@ const STATEMENTS: usize = 96;
 pub struct SqliteLedger {
     writer: Writer,
     readers: Arc<Readers>,
+    /// The last message that was open when the file was opened. Whoever sent it is gone, because the file
+    /// has one writing process.
+    found: i64,
 }
 
 /// How a [`SqliteLedger`] uses its file.
@@ -103,9 +106,11 @@ impl SqliteLedger {
     ) -> Result<Self, LedgerError> {
         let path = path.as_ref();
         let (connection, lock) = schema::open(path, environment, options)?;
+        let found = work::last_open_message(&connection)?;
         let writer = Writer::start(connection, lock)
             .map_err(|error| LedgerError::new(super::LedgerErrorKind::Unavailable, error))?;
-        Ok(Self { writer, readers: Readers::new(path.to_owned(), options.busy_timeout, options.readers) })
+        let readers = Readers::new(path.to_owned(), options.busy_timeout, options.readers);
+        Ok(Self { writer, readers, found })
     }
 
     /// Opens the file to read it, beside whoever writes to it; it is neither created nor migrated, and what
@@ -121,7 +126,7 @@ impl SqliteLedger {
         let path = path.as_ref();
         schema::check(path, environment, options)?;
         let readers = Readers::new(path.to_owned(), options.busy_timeout, options.readers);
-        Ok(Self { writer: Writer::absent(), readers })
+        Ok(Self { writer: Writer::absent(), readers, found: 0 })
     }
 
     async fn write<T: Send + 'static>(
@@ -193,8 +198,9 @@ impl Ledger for SqliteLedger {
         self.read(move |store| listing::list(store, &tenant, &filter, page)).await
     }
 
-    async fn claim(&self, chain: ChainId) -> Result<Option<Claim>, LedgerError> {
-        self.write(move |store| work::claim(store, chain)).await
+    async fn claim(&self, chain: ChainId, under_way: Range<Timestamp>) -> Result<Claimed, LedgerError> {
+        let found = self.found;
+        self.write(move |store| work::claim(store, chain, &under_way, found)).await
     }
 
     async fn work(&self, lease: Lease, selection: Selection) -> Result<Vec<Submission>, LedgerError> {

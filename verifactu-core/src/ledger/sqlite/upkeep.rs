@@ -79,6 +79,7 @@ pub(super) fn close_chains(
     at: Timestamp,
     reassess: &dyn Fn(&Progress) -> Progress,
 ) -> Result<u64, StoreError> {
+    store.prepare_cached("UPDATE chain SET epoch = epoch + 1")?.execute([])?;
     let open =
         store.prepare_cached("UPDATE chain SET closed = 1, minted = 0 WHERE closed = 0")?.execute([])?;
     let unfinished: Vec<i64> = store

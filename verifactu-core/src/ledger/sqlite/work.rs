@@ -1,11 +1,13 @@
 //! What a worker asks: its claim, the records that wait, and when a chain is due.
 
+use std::ops::Range;
+
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     ledger::{
-        Claim, FULL_MESSAGE, Lease, OpenMessage, Selection, Submission,
+        Claim, Claimed, FULL_MESSAGE, Lease, OpenMessage, Selection, Submission,
         schedule::{self, Turn},
         table::ChainRow,
     },
@@ -18,15 +20,35 @@ use super::{
     row::{self, chain_query},
 };
 
-pub(super) fn claim(store: &Connection, id: ChainId) -> Result<Option<Claim>, StoreError> {
-    let raised =
-        store.prepare_cached("UPDATE chain SET epoch = epoch + 1 WHERE id = ?1")?.execute([Col(&id)])?;
-    if raised == 0 {
-        return Ok(None);
+/// The number of the last message that was written down and never settled, or none.
+pub(super) fn last_open_message(store: &Connection) -> Result<i64, StoreError> {
+    let query = "SELECT ifnull(max(seq), 0) FROM message INDEXED BY message_open WHERE settled_at IS NULL";
+    Ok(store.query_row(query, [], |row| row.get(0))?)
+}
+
+/// Claims a chain, unless a message behind number `found` may still be under way.
+pub(super) fn claim(
+    store: &Connection,
+    id: ChainId,
+    under_way: &Range<Timestamp>,
+    found: i64,
+) -> Result<Claimed, StoreError> {
+    const NEWEST: &str = "SELECT at FROM message WHERE chain = ?1 AND settled_at IS NULL AND seq > ?2 \
+                          AND at >= ?3 AND at < ?4 ORDER BY at DESC LIMIT 1";
+    let Some(chain) = row::chain(store, id)? else { return Ok(Claimed::Unknown) };
+    let newest = store
+        .prepare_cached(NEWEST)?
+        .query_row(params![chain.seq, found, Col(&under_way.start), Col(&under_way.end)], |row| {
+            Cells::of(row).next()
+        })
+        .optional()?;
+    if let Some(since) = newest {
+        return Ok(Claimed::Busy { since });
     }
-    let Some(chain) = row::chain(store, id)? else { return Ok(None) };
-    let lease = Lease { chain: id, epoch: chain.epoch };
-    Ok(Some(Claim { lease, open: open_messages(store, chain.seq)?, state: chain.state }))
+    store.prepare_cached("UPDATE chain SET epoch = epoch + 1 WHERE seq = ?1")?.execute([chain.seq])?;
+    let lease = Lease { chain: id, epoch: chain.epoch + 1 };
+    let open = open_messages(store, chain.seq)?;
+    Ok(Claimed::Taken(Box::new(Claim { lease, open, state: chain.state })))
 }
 
 /// Messages that were written down and never settled, oldest first.

@@ -86,7 +86,7 @@ impl Link {
 
     /// Makes a call, and makes it again while that may help, within [`CALL`].
     pub(super) async fn call<T: FromRedisValue>(&self, call: &Call<'_>) -> Result<T, QueueError> {
-        self.begin()?;
+        let _probe = self.begin()?;
         let result = tokio::time::timeout(CALL, self.repeat(call)).await;
         let mut state = self.lock();
         let failure: Box<dyn std::error::Error + Send + Sync> = match result {
@@ -104,15 +104,16 @@ impl Link {
         Err(QueueError(failure))
     }
 
-    fn begin(&self) -> Result<(), QueueError> {
+    fn begin(&self) -> Result<Option<Probe<'_>>, QueueError> {
         let (mut state, now) = (self.lock(), Instant::now());
         match state.rest {
             Some(until) if now < until => Err(QueueError(Box::new(Resting))),
             Some(_) => {
-                state.rest = Some(now + CALL);
-                Ok(())
+                let until = now + CALL;
+                state.rest = Some(until);
+                Ok(Some(Probe { link: self, until }))
             }
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 
@@ -210,6 +211,22 @@ impl Link {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The call that finds out whether the server is back, while the others fail until its end.
+struct Probe<'a> {
+    link: &'a Link,
+    until: Instant,
+}
+
+impl Drop for Probe<'_> {
+    /// One whose caller went away has found out nothing, so the next call takes its place.
+    fn drop(&mut self) {
+        let mut state = self.link.lock();
+        if state.rest == Some(self.until) {
+            state.rest = Some(Instant::now());
+        }
     }
 }
 

@@ -11,10 +11,10 @@ use crate::{
         Standing, SubmissionOutcome,
     },
     ledger::{
-        Attempt, AttemptOutcome, ChainSearch, Claim, Fenced, Hold, HoldReason, JobUpdate, Ledger,
+        Attempt, AttemptOutcome, ChainSearch, Claimed, Fenced, Hold, HoldReason, JobUpdate, Ledger,
         LedgerErrorKind, Selection, Settlement, SlotKind, Submission, Suspects,
     },
-    testing::{Draft, Scene, quick_settlement},
+    testing::{Draft, NEVER, Scene, claim, quick_settlement},
     types::{ChainId, MessageId, Nif, RecordId},
 };
 
@@ -33,10 +33,6 @@ fn processing() -> Progress {
     Progress { state: JobState::Processing, ..Progress::new() }
 }
 
-async fn claim(ledger: &dyn Ledger, chain: ChainId) -> Claim {
-    ledger.claim(chain).await.unwrap().expect("the chain exists")
-}
-
 /// L20. Every claim raises the chain's epoch; a chain that does not exist cannot be claimed.
 pub async fn l20_a_claim_raises_the_epoch(ledger: Arc<dyn Ledger>) {
     let scene = Scene::new();
@@ -48,7 +44,8 @@ pub async fn l20_a_claim_raises_the_epoch(ledger: Arc<dyn Ledger>) {
     assert!(second.lease.epoch > first.lease.epoch);
     assert_eq!((second.state.id, second.state.length), (chain, 1));
     assert!(second.open.is_empty());
-    assert!(ledger.claim(ChainId(uuid::Uuid::nil())).await.unwrap().is_none());
+    let nobody = ledger.claim(ChainId(uuid::Uuid::nil()), NEVER).await.unwrap();
+    assert!(matches!(nobody, Claimed::Unknown));
 }
 
 /// L21. Under a lease that is not the chain's last, nothing is written.
@@ -408,6 +405,31 @@ pub async fn l37_chains_of_all_accounts_are_searched(ledger: Arc<dyn Ledger>) {
     assert_eq!(found(all(), None, 1).await, [(chain, Some(began + 5.seconds()))]);
     scene.set(&*ledger, chain, &[(second.job.id, done)]).await;
     assert_eq!(found(all(), None, 1).await, [(chain, None)]);
+}
+
+/// L38. While a message that is not settled may be under way, its chain is left alone: the claim says since
+/// when, and the lease stands. One that is older or younger than that keeps nobody.
+pub async fn l38_a_chain_is_left_alone_while_a_message_is_under_way(ledger: Arc<dyn Ledger>) {
+    let scene = Scene::new();
+    let accepted = scene.accept_many(&*ledger, 2).await;
+    let chain = accepted[0].record.chain;
+    let first = claim(&*ledger, chain).await;
+    let message = scene.message(&items(&accepted[..1]), vec![update(&accepted[0], processing())]);
+    assert_eq!(ledger.open_message(first.lease, message.clone()).await.unwrap(), Fenced::Done);
+    let (at, second) = (message.at, 1.second());
+    let busy = ledger.claim(chain, at..at + second).await.unwrap();
+    assert!(matches!(busy, Claimed::Busy { since } if since == at), "{busy:?}");
+    let settlement = Settlement { message: Some(message.id), ..quick_settlement(&first, scene.now()) };
+    assert_eq!(ledger.settle(first.lease, settlement).await.unwrap(), Fenced::Done);
+
+    let settled = ledger.claim(chain, at - second..at + second).await.unwrap();
+    let Claimed::Taken(third) = settled else { panic!("{settled:?}") };
+    let message = scene.message(&items(&accepted[1..]), vec![update(&accepted[1], processing())]);
+    assert_eq!(ledger.open_message(third.lease, message).await.unwrap(), Fenced::Done);
+    for under_way in [at - second..at, at + second..at + 2.seconds()] {
+        let taken = ledger.claim(chain, under_way).await.unwrap();
+        assert!(matches!(&taken, Claimed::Taken(claim) if claim.open.len() == 1), "{taken:?}");
+    }
 }
 
 /// L29. A ledger that works says so.

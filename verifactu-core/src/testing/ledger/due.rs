@@ -10,7 +10,7 @@ use crate::{
     ledger::{
         Appended, FULL_MESSAGE, Fenced, Hold, HoldReason, Ledger, Settlement, SlotKind, Submission, Suspects,
     },
-    testing::{Draft, Scene, quick_settlement},
+    testing::{Draft, Scene, claim, quick_settlement},
     types::ChainId,
 };
 
@@ -24,7 +24,7 @@ fn sent(progress: Progress) -> Progress {
 
 /// Sets when the chain's next slot opens.
 async fn open_slot_at(ledger: &dyn Ledger, scene: &Scene, chain: ChainId, at: Option<Timestamp>) {
-    let claim = ledger.claim(chain).await.unwrap().unwrap();
+    let claim = claim(ledger, chain).await;
     let settlement = Settlement { next_slot_at: at, ..quick_settlement(&claim, scene.now()) };
     assert_eq!(ledger.settle(claim.lease, settlement).await.unwrap(), Fenced::Done);
 }
@@ -46,7 +46,7 @@ pub async fn l40_nothing_is_due_without_work(ledger: Arc<dyn Ledger>) {
     assert!(ledger.due_chains(None, 10).await.unwrap().is_empty());
     assert_eq!(ledger.due(ChainId(uuid::Uuid::nil())).await.unwrap(), None);
 
-    let claim = ledger.claim(chain).await.unwrap().unwrap();
+    let claim = claim(&*ledger, chain).await;
     let hold =
         Some(Hold { reason: HoldReason::Operator, description: "stopped".to_owned(), since: scene.now() });
     let settlement = Settlement { hold, ..quick_settlement(&claim, scene.now()) };
@@ -142,7 +142,7 @@ pub async fn l45_a_full_message_opens_the_slot(ledger: Arc<dyn Ledger>) {
     assert_eq!(ledger.due(chain).await.unwrap(), Some(Timestamp::MIN));
 
     // Nor while one is searched for among them: the next message carries less.
-    let claim = ledger.claim(chain).await.unwrap().unwrap();
+    let claim = claim(&*ledger, chain).await;
     for suspects in [Some(Suspects { slot: SlotKind::First, records: FULL_MESSAGE }), None] {
         let settlement = Settlement { suspects, ..quick_settlement(&claim, scene.now()) };
         assert_eq!(ledger.settle(claim.lease, settlement).await.unwrap(), Fenced::Done);

@@ -8,7 +8,7 @@ use jiff::{Timestamp, ToSpan};
 use crate::{
     job::{JobKind, JobState, Progress, Standing},
     ledger::{Fenced, Filter, JobUpdate, Ledger, Listing, Page, Start},
-    testing::{Draft, Scene, quick_settlement},
+    testing::{Draft, Scene, claim, quick_settlement},
     types::{Date, InvoiceNumber, JobId, Nif},
 };
 
@@ -145,7 +145,7 @@ pub async fn l53_the_answer_line_is_kept(ledger: Arc<dyn Ledger>) {
     let accepted = scene.accept(&*ledger, &scene.invoice("F-1")).await;
     assert_eq!(ledger.answer_line(accepted.job.id).await.unwrap(), None);
     for (line, wanted) in [(Some("one"), "one"), (None, "one"), (Some("two"), "two")] {
-        let claim = ledger.claim(accepted.record.chain).await.unwrap().unwrap();
+        let claim = claim(&*ledger, accepted.record.chain).await;
         let update = JobUpdate {
             job: accepted.job.id,
             progress: Progress {

@@ -59,6 +59,7 @@ macro_rules! ledger_suite {
             l35_a_hold_stays_until_it_is_released
             l36_a_hold_is_for_an_issuer_and_has_its_weight
             l37_chains_of_all_accounts_are_searched
+            l38_a_chain_is_left_alone_while_a_message_is_under_way
             l40_nothing_is_due_without_work
             l41_a_chain_waits_for_its_slot
             l42_only_the_front_counts_among_the_never_sent
@@ -79,6 +80,7 @@ macro_rules! ledger_suite {
             l82_old_messages_and_attempts_are_forgotten
             l83_a_closed_chain_gets_no_record
             l84_closing_reassesses_what_is_unfinished
+            l85_closing_ends_every_lease
         });
     };
 }

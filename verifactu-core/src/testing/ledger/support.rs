@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     job::{Failure, FailureClass, FailureSource, JobState, Progress},
     ledger::{Fenced, Ledger, Search, Settlement},
-    testing::{Draft, Scene, quick_settlement},
+    testing::{Draft, Scene, claim, quick_settlement},
     types::JobId,
 };
 
@@ -95,7 +95,7 @@ pub async fn l71_a_search_goes_through_all_accounts(ledger: Arc<dyn Ledger>) {
 pub async fn l72_messages_are_told_with_their_answers(ledger: Arc<dyn Ledger>) {
     let scene = Scene::new();
     let jobs = scene.accept_many(&*ledger, 2).await;
-    let claim = ledger.claim(jobs[0].record.chain).await.unwrap().unwrap();
+    let claim = claim(&*ledger, jobs[0].record.chain).await;
     let (first, second) = (scene.message(&jobs, Vec::new()), scene.message(&jobs[1..], Vec::new()));
     for message in [&first, &second] {
         assert_eq!(ledger.open_message(claim.lease, message.clone()).await.unwrap(), Fenced::Done);

@@ -10,7 +10,7 @@ use crate::{
         Appended, Attempt, AttemptOutcome, ChainSearch, Fenced, Hold, HoldReason, Installation, JobUpdate,
         Ledger, Overview, Settlement,
     },
-    testing::{Draft, Scene, quick_settlement},
+    testing::{Draft, Scene, claim, quick_settlement},
     types::{ChainId, Text},
 };
 
@@ -82,7 +82,7 @@ pub async fn l82_old_messages_and_attempts_are_forgotten(ledger: Arc<dyn Ledger>
     let chain = jobs[0].record.chain;
     let mut kept = Vec::new();
     for job in &jobs {
-        let claim = ledger.claim(chain).await.unwrap().unwrap();
+        let claim = claim(&*ledger, chain).await;
         let message = scene.message(std::slice::from_ref(job), Vec::new());
         assert_eq!(ledger.open_message(claim.lease, message.clone()).await.unwrap(), Fenced::Done);
         let attempt = Attempt {
@@ -108,9 +108,9 @@ pub async fn l82_old_messages_and_attempts_are_forgotten(ledger: Arc<dyn Ledger>
         kept.push(ledger.job(&scene.tenant, job.job.id).await.unwrap().unwrap());
         scene.clock.set(scene.now() + 24.hours());
     }
-    let claim = ledger.claim(chain).await.unwrap().unwrap();
+    let held = claim(&*ledger, chain).await;
     let open = scene.message(&jobs[..1], Vec::new());
-    assert_eq!(ledger.open_message(claim.lease, open.clone()).await.unwrap(), Fenced::Done);
+    assert_eq!(ledger.open_message(held.lease, open.clone()).await.unwrap(), Fenced::Done);
 
     let before = scene.now() - 36.hours();
     let mut steps = Vec::new();
@@ -131,7 +131,7 @@ pub async fn l82_old_messages_and_attempts_are_forgotten(ledger: Arc<dyn Ledger>
     }
     assert_eq!(ledger.prune(scene.now() + 1.hour(), 100).await.unwrap(), 2);
     assert_eq!(ledger.messages(jobs[0].job.id).await.unwrap()[0].id, open.id);
-    assert_eq!(ledger.claim(chain).await.unwrap().unwrap().open[0].id, open.id);
+    assert_eq!(claim(&*ledger, chain).await.open[0].id, open.id);
 }
 
 /// L83. Nothing is appended to a closed chain: a minted installation is minted anew, a named one is told to
@@ -201,7 +201,7 @@ pub async fn l84_closing_reassesses_what_is_unfinished(ledger: Arc<dyn Ledger>) 
         assert_eq!(found.record, job.record);
     }
     assert_eq!(ledger.due(chain).await.unwrap(), Some(at));
-    let claim = ledger.claim(chain).await.unwrap().unwrap();
+    let claim = claim(&*ledger, chain).await;
     assert_eq!((claim.state.pending, claim.state.closed), (1, true));
     let message = scene.message(&jobs[1..2], Vec::new());
     assert_eq!(ledger.open_message(claim.lease, message).await.unwrap(), Fenced::Done);
@@ -219,4 +219,16 @@ pub async fn l84_closing_reassesses_what_is_unfinished(ledger: Arc<dyn Ledger>) 
         ledger.append(append).await.unwrap();
     }
     assert_eq!(*seen.lock().unwrap(), [false, true]);
+}
+
+/// L85. Closing ends every lease: who worked on a chain of before writes nothing on it any more.
+pub async fn l85_closing_ends_every_lease(ledger: Arc<dyn Ledger>) {
+    let scene = Scene::new();
+    let jobs = scene.accept_many(&*ledger, 1).await;
+    let claim = claim(&*ledger, jobs[0].record.chain).await;
+    ledger.close_chains(scene.now(), Box::new(Progress::clone)).await.unwrap();
+    let message = scene.message(&jobs, Vec::new());
+    assert_eq!(ledger.open_message(claim.lease, message).await.unwrap(), Fenced::Stale);
+    let settlement = quick_settlement(&claim, scene.now());
+    assert_eq!(ledger.settle(claim.lease, settlement).await.unwrap(), Fenced::Stale);
 }
