@@ -99,6 +99,39 @@ async fn accounts_are_listed_and_changed() {
     get(&world, "/tenants/nobody").await.fails(404, "not_found");
 }
 
+/// Requests that change different things of one account at the same time.
+#[tokio::test]
+async fn changes_at_once_do_not_undo_each_other() {
+    let world = World::new().await;
+    world.account(json!({ "id": "acme" }), SCOPES).await;
+    let parts = [
+        json!({ "name": "Acme" }),
+        json!({ "issuerName": "Acme SL" }),
+        json!({ "planId": "pro" }),
+        json!({ "allowedNif": "B12345674" }),
+        json!({ "clientSifEnabled": true }),
+        json!({ "representante": { "nombre": "Gestoría Ruiz", "nif": "12345678Z" } }),
+    ];
+    let changes = parts.iter().map(|part| change(&world, "acme", part));
+    for answer in futures_util::future::join_all(changes).await {
+        answer.expect(200);
+    }
+    let shown = get(&world, "/tenants/acme").await.expect(200);
+    for part in parts {
+        let (member, value) = part.as_object().unwrap().iter().next().unwrap();
+        assert_eq!(&shown[member], value, "{member}");
+    }
+
+    let path = "/v1/admin/tenants/acme/webhook";
+    let patch = async |body: Value| world.ask("PATCH", path).admin().json(&body).await.expect(200);
+    patch(json!({ "url": "https://example.com/old", "secret": "old" })).await;
+    let changes =
+        [json!({ "url": "https://example.com/" }), json!({ "enabled": false }), json!({ "secret": "s" })];
+    futures_util::future::join_all(changes.map(patch)).await;
+    let shown = get(&world, "/tenants/acme/webhook").await.expect(200);
+    assert_eq!((&shown["url"], &shown["enabled"]), (&json!("https://example.com/"), &json!(false)));
+}
+
 /// Specification, semantics of suspension: writes are refused, reads and queued jobs go on.
 #[tokio::test]
 async fn a_suspended_account_only_reads() {

@@ -20,6 +20,11 @@ use super::{
 /// Who calls with the operator's key, in the audit log.
 pub(super) const OPERATOR: &str = "admin";
 
+/// How often a change is tried while others change the same account.
+pub(super) const MOST_TRIES: usize = 100;
+
+const ABSENT: Fault = Fault::NotFound("account");
+
 pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let body = call.json()?;
     let mut members = Members::of(&body)?;
@@ -98,31 +103,51 @@ pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fau
 
 /// Changes what the request names; null removes a value.
 pub(super) async fn change(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let mut tenant = find(&service, &call).await?;
+    let known = find(&service, &call).await?;
     let body = call.json()?;
     let mut members = Members::of(&body)?;
-    fn set<T>(place: &mut Option<T>, given: Option<Option<T>>) {
-        if let Some(given) = given {
-            *place = given;
-        }
-    }
-    set(&mut tenant.name, members.nullable("name", Text::parse));
-    set(&mut tenant.issuer_name, members.nullable("issuerName", Text::parse));
-    set(&mut tenant.plan, members.nullable("planId", |text| service.plans.known(text)));
-    set(&mut tenant.allowed_nif, members.nullable("allowedNif", Nif::parse));
-    tenant.status = members.optional("status", status).unwrap_or(tenant.status);
-    tenant.own_system = members.switch("clientSifEnabled").unwrap_or(tenant.own_system);
-    set(
-        &mut tenant.representative,
-        members.inner("representante", |party| {
-            let (name, nif) = (party.text("nombre", Text::parse), party.text("nif", Nif::parse));
-            Some(SpanishParty { name: name?, nif: nif? })
-        }),
-    );
+    let name = members.nullable("name", Text::parse);
+    let issuer_name = members.nullable("issuerName", Text::parse);
+    let plan = members.nullable("planId", |text| service.plans.known(text));
+    let allowed_nif = members.nullable("allowedNif", Nif::parse);
+    let status = members.optional("status", status);
+    let own_system = members.switch("clientSifEnabled");
+    let representative = members.inner("representante", |party| {
+        let (name, nif) = (party.text("nombre", Text::parse), party.text("nif", Nif::parse));
+        Some(SpanishParty { name: name?, nif: nif? })
+    });
     members.finish()?;
-    service.accounts.update_tenant(&tenant).await?;
+    let tenant = changed(&service, known, |known| {
+        Ok(Tenant {
+            name: name.clone().unwrap_or(known.name),
+            issuer_name: issuer_name.clone().unwrap_or(known.issuer_name),
+            plan: plan.clone().unwrap_or(known.plan),
+            allowed_nif: allowed_nif.unwrap_or(known.allowed_nif),
+            status: status.unwrap_or(known.status),
+            own_system: own_system.unwrap_or(known.own_system),
+            representative: representative.clone().unwrap_or(known.representative),
+            ..known
+        })
+    })
+    .await?;
     service.audit(OPERATOR, "tenant.change", tenant.id.to_string(), call.request).await?;
     Reply::json(Success::Ok, call.request, shown(&tenant))
+}
+
+/// Changes an account. Where another request was first, its change is looked at and kept.
+pub(super) async fn changed(
+    service: &Service,
+    mut known: Tenant,
+    change: impl Fn(Tenant) -> Result<Tenant, Fault>,
+) -> Result<Tenant, Fault> {
+    for _ in 0..MOST_TRIES {
+        let tenant = change(known.clone())?;
+        if service.accounts.update_tenant(&known, &tenant).await? {
+            return Ok(tenant);
+        }
+        known = service.accounts.tenant(&known.id).await?.ok_or(ABSENT)?;
+    }
+    Err(Fault::Overloaded)
 }
 
 /// Reads the status that an account shall have.
@@ -136,7 +161,6 @@ pub(super) fn status(text: &str) -> Result<TenantStatus, &'static str> {
 
 /// The account that the path names.
 pub(super) async fn find(service: &Service, call: &Call) -> Result<Tenant, Fault> {
-    const ABSENT: Fault = Fault::NotFound("account");
     let id = TenantId::parse(call.variable()).map_err(|_| ABSENT)?;
     service.accounts.tenant(&id).await?.ok_or(ABSENT)
 }

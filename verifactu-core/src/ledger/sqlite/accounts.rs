@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     certificate::Purpose,
@@ -17,6 +17,7 @@ use crate::{
 use super::{
     SqliteLedger,
     column::{Cells, Col, Json},
+    error::StoreError,
     webhook,
 };
 
@@ -70,35 +71,34 @@ impl Accounts for SqliteLedger {
 
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, LedgerError> {
         let id = id.clone();
-        self.read(move |store| {
-            let mut query = store.prepare_cached(tenant_query!("WHERE id = ?1"))?;
-            Ok(query.query_row([Col(&id)], read_tenant).optional()?)
-        })
-        .await
+        self.read(move |store| find_tenant(store, &id)).await
     }
 
-    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
-        let tenant = tenant.clone();
+    async fn update_tenant(&self, known: &Tenant, changed: &Tenant) -> Result<bool, LedgerError> {
+        let (known, changed) = (known.clone(), changed.clone());
         self.write(move |store| {
-            let party = tenant.representative.as_ref();
-            let updated = store
+            if find_tenant(store, &known.id)?.as_ref() != Some(&known) {
+                return Ok(false);
+            }
+            let party = changed.representative.as_ref();
+            store
                 .prepare_cached(
                     "UPDATE tenant SET name = ?2, issuer_name = ?3, allowed_nif = ?4, plan = ?5, \
                      own_system = ?6, representative_name = ?7, representative_nif = ?8, status = ?9 \
                      WHERE id = ?1",
                 )?
                 .execute(params![
-                    Col(&tenant.id),
-                    Col(&tenant.name),
-                    Col(&tenant.issuer_name),
-                    Col(&tenant.allowed_nif),
-                    tenant.plan,
-                    tenant.own_system,
+                    Col(&known.id),
+                    Col(&changed.name),
+                    Col(&changed.issuer_name),
+                    Col(&changed.allowed_nif),
+                    changed.plan,
+                    changed.own_system,
                     Col(&party.map(|party| party.name.clone())),
                     Col(&party.map(|party| party.nif)),
-                    Col(&tenant.status)
+                    Col(&changed.status)
                 ])?;
-            Ok(updated == 1)
+            Ok(true)
         })
         .await
     }
@@ -325,9 +325,9 @@ impl Accounts for SqliteLedger {
         .await
     }
 
-    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError> {
-        let webhook = webhook.clone();
-        self.write(move |store| webhook::put(store, &webhook)).await
+    async fn put_webhook(&self, known: Option<&Webhook>, webhook: &Webhook) -> Result<bool, LedgerError> {
+        let (known, webhook) = (known.cloned(), webhook.clone());
+        self.write(move |store| webhook::put(store, known.as_ref(), &webhook)).await
     }
 
     async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError> {
@@ -420,6 +420,11 @@ impl Accounts for SqliteLedger {
         })
         .await
     }
+}
+
+fn find_tenant(store: &Connection, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+    let mut query = store.prepare_cached(tenant_query!("WHERE id = ?1"))?;
+    Ok(query.query_row([Col(id)], read_tenant).optional()?)
 }
 
 fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
