@@ -16,7 +16,10 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
-use tokio_postgres::{Client, Config, Row, SimpleQueryMessage, Statement, types::ToSql};
+use tokio_postgres::{
+    Client, Config, Row, SimpleQueryMessage, Statement,
+    types::{FromSql, ToSql},
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{StoreError, in_commit};
@@ -25,6 +28,8 @@ use super::error::{StoreError, in_commit};
 pub(super) const REPEATS: u32 = 3;
 /// What the server has on top of its own limits, to tell of them.
 const GRACE: Duration = Duration::from_secs(2);
+/// A host that is there takes a connection long before.
+const LONGEST_CONNECT: Duration = Duration::from_secs(5);
 
 /// Does a step, and does it again when it lost a race against another node, or met a connection that had
 /// died meanwhile.
@@ -55,8 +60,16 @@ pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 #[derive(Clone)]
 pub(super) struct Pool(Arc<Shared>);
 
+/// What connections are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Write,
+    Read,
+}
+
 struct Shared {
     config: Config,
+    access: Access,
     tls: MakeRustlsConnect,
     patience: Duration,
     idle: Mutex<Vec<Connection>>,
@@ -82,13 +95,20 @@ impl Pool {
     /// `patience`: for a connection, for a lock, for an answer.
     ///
     /// Hosts are tried one after another, so one that is silent must leave the others their share.
-    pub(super) fn new(mut config: Config, tls: MakeRustlsConnect, count: usize, patience: Duration) -> Self {
+    pub(super) fn new(
+        mut config: Config,
+        tls: MakeRustlsConnect,
+        access: Access,
+        count: usize,
+        patience: Duration,
+    ) -> Self {
         if config.get_connect_timeout().is_none() {
             let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
-            config.connect_timeout((patience / hosts.saturating_add(1)).max(Duration::from_secs(1)));
+            let share = patience / hosts.saturating_add(1);
+            config.connect_timeout(share.clamp(Duration::from_secs(1), LONGEST_CONNECT));
         }
         let permits = Arc::new(Semaphore::new(count.max(1)));
-        Self(Arc::new(Shared { config, tls, patience, idle: Mutex::default(), permits }))
+        Self(Arc::new(Shared { config, access, tls, patience, idle: Mutex::default(), permits }))
     }
 
     /// Reads by one statement, which is a snapshot of its own.
@@ -177,7 +197,8 @@ impl Pool {
             }
         });
         let mut connection = Connection { client, begin: BEGIN, statements: HashMap::new(), task };
-        let said = connection.client.simple_query(&settings(self.0.patience)).await.map_err(refused)?;
+        let settings = settings(self.0.access, self.0.patience);
+        let said = connection.client.simple_query(&settings).await.map_err(refused)?;
         let promises_less = said.iter().any(|said| matches!(said, SimpleQueryMessage::Row(_)));
         if promises_less {
             connection.begin = BEGIN_DURABLE;
@@ -207,12 +228,12 @@ const BEGIN_DURABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL syn
 ///
 /// Every query here has its index, so the planner, which may know the tables only as they were when they
 /// were empty, is kept from reading them whole.
-fn settings(patience: Duration) -> String {
-    let patience = patience.as_millis();
+fn settings(access: Access, patience: Duration) -> String {
+    let (patience, read_only) = (patience.as_millis(), access == Access::Read);
     format!(
         "SET statement_timeout = {patience}; SET lock_timeout = {patience}; \
          SET idle_in_transaction_session_timeout = {idle}; \
-         SET client_min_messages = 'warning'; \
+         SET default_transaction_read_only = {read_only}; SET client_min_messages = 'warning'; \
          SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
          SELECT 1 WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
         idle = 3 * patience
@@ -224,6 +245,12 @@ pub(super) struct Session {
     connection: Connection,
     pool: Pool,
     permit: OwnedSemaphorePermit,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
 }
 
 impl Session {
@@ -241,6 +268,17 @@ impl Session {
             }
         }
         Ok(texts.map(|text| statements[text].clone()))
+    }
+
+    /// Runs statements that return nothing.
+    pub(super) async fn run(&self, statements: &str) -> Result<(), StoreError> {
+        Ok(self.connection.client.batch_execute(statements).await?)
+    }
+
+    /// The value that a statement returns, if it returns one.
+    pub(super) async fn ask<T: for<'a> FromSql<'a>>(&self, statement: &str) -> Result<Option<T>, StoreError> {
+        let row = self.connection.client.query_opt(statement, &[]).await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?.flatten())
     }
 
     /// Begins a transaction.
