@@ -85,11 +85,31 @@ async fn one_process_takes_requests_and_another_sends() {
     worker.stop().await;
 }
 
+/// How often the server was asked for something.
+fn calls(server: &RedisServer, command: &str) -> u64 {
+    let told: String = server.command("INFO commandstats");
+    let counted = format!("cmdstat_{command}:calls=");
+    let line = told.lines().find_map(|line| line.strip_prefix(&counted));
+    line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
+}
+
 /// How often the server was asked for a value, which is once for each look at a mark.
 fn looks(server: &RedisServer) -> u64 {
-    let told: String = server.command("INFO commandstats");
-    let line = told.lines().find_map(|line| line.strip_prefix("cmdstat_get:calls="));
-    line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
+    calls(server, "get")
+}
+
+/// A probe of the queue sets a value.
+#[tokio::test]
+async fn many_who_ask_whether_the_service_is_ready_cost_one_look() {
+    let server = RedisServer::start();
+    let world = World::with(shared(&server)).await;
+    let (began, before) = (Instant::now(), calls(&server, "set"));
+    for _ in 0..40 {
+        world.ask("GET", "/ready").send().await.expect(200);
+        world.ask("GET", "/metrics").send().await;
+    }
+    let looks = calls(&server, "set") - before;
+    assert!((1..=2 + began.elapsed().as_secs()).contains(&looks), "{looks} in {:?}", began.elapsed());
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 use verifactu_core::{
     authority::{
-        Authority,
+        Authority, Service,
         https::{Hosts, HttpsAuthority, Limits, Trust},
     },
     certificate::Identity,
@@ -153,6 +153,20 @@ impl World {
     /// Dispatches whatever is due at this moment.
     pub async fn run(&self) {
         while self.engine.dispatch_next().await.unwrap() {}
+    }
+
+    /// Dispatches until so many registrations were sent in all, and is cut off there, as a killed process
+    /// would be.
+    pub async fn run_until_sent(&self, count: usize) {
+        let sent = async {
+            while self.wire.passed(Service::Registration).len() < count {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            () = self.run() => panic!("nothing is under way"),
+            () = sent => {}
+        }
     }
 
     /// Moves the clock on in steps and dispatches what becomes due.

@@ -153,6 +153,8 @@ impl Place {
         arguments.extend(["--admin-key", ADMIN_KEY, "--key-pepper", "pepper", "--vault-key", &vault_key]);
         let lease = format!("{}s", LEASE.as_secs());
         arguments.extend(["--lease", &lease, "--initial-wait", "1s", "--sweep-every", "3s"]);
+        // A message of a process that was killed is left alone for so long.
+        arguments.extend(["--authority-exchange", "5s"]);
         arguments.extend(["--retry-waits", "1s,1s,1s,1s,1s,1s,1s,1s", "--retry-doubt-interval", "1s"]);
         arguments.extend(["--webhook-loopback", "true", "--rates", "false"]);
         if let Some(queue) = &queue {

@@ -215,6 +215,18 @@ impl PostgresServer {
         self.end();
     }
 
+    /// Ends it and starts it as a replica starts that is promoted: it has what it had, and goes on from there
+    /// in a timeline of its own. Needs the setting `restore_command=false`.
+    pub fn promote(&mut self) {
+        self.stop();
+        let signal = self.data().join("recovery.signal");
+        fs::write(&signal, "").unwrap();
+        if let Some((user, group)) = server_user() {
+            chown(signal, Some(user), Some(group)).unwrap();
+        }
+        self.restart();
+    }
+
     /// None of its processes does anything, until [`Self::resume`].
     pub fn pause(&self) {
         self.signal_all("-STOP");

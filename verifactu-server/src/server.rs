@@ -36,7 +36,7 @@ use verifactu_core::{
 
 use crate::{
     accounts::{Keys, SecretsError, Strangers, Throttle, reseal},
-    api::{Requests, Service},
+    api::{Looks, Requests, Service},
     clock::{SystemClock, UuidV7Ids},
     config::{AuthorityConfig, Config, DevelopmentIdentity, LedgerConfig, QueueConfig, Role},
     http::{self, ListenError, Listener},
@@ -166,6 +166,7 @@ impl Builder {
             metrics: metrics.clone(),
             metrics_access: config.metrics,
             uploads: Semaphore::new(UPLOADS),
+            looks: Looks::default(),
             stopping: AtomicBool::new(false),
         });
         let (stop, stopped) = watch::channel(false);

@@ -2,6 +2,7 @@
 
 use harness::postgres_server::{PostgresServer, connect};
 use verifactu_core::{
+    job::Progress,
     ledger::{
         Ledger, LedgerErrorKind,
         postgres::{PostgresLedger, PostgresOptions, PostgresSetupError},
@@ -92,6 +93,54 @@ async fn a_ledger_belongs_to_its_environment_and_version() {
     let foreign = PostgresServer::shared().database().await;
     connect(&foreign).await.batch_execute("CREATE TABLE ledger (entry text)").await.unwrap();
     wrong(refused(&foreign, Environment::Sandbox, &PostgresOptions::default()).await);
+}
+
+/// It may lack what was acknowledged last, and only the operator can know.
+#[tokio::test]
+async fn a_server_that_took_over_has_to_be_confirmed() {
+    let mut server = PostgresServer::with(&["fsync=off", "restore_command=false"]);
+    let address = server.database().await;
+    let ledger = open(&address).await;
+    let scene = Scene::new();
+    scene.accept(&ledger, &scene.invoice("F-1")).await;
+    server.stop();
+    server.restart();
+    scene.accept(&ledger, &scene.invoice("F-2")).await;
+
+    server.promote();
+    let error = ledger.append(scene.invoice("F-3").append()).await.unwrap_err();
+    assert_eq!(error.kind, LedgerErrorKind::Incompatible);
+    let (kind, said) = refused_by(&address).await;
+    assert_eq!(kind, LedgerErrorKind::Incompatible);
+    assert!(said.contains("confirm_server()") && said.contains("restore"), "{said}");
+    connect(&address).await.batch_execute("SELECT confirm_server()").await.unwrap();
+    assert_eq!(scene.accept(&ledger, &scene.invoice("F-3")).await.record.position, 3);
+    drop((ledger, open(&address).await));
+
+    server.promote();
+    let options = PostgresOptions::default();
+    let alone = PostgresLedger::open_alone(&address, Environment::Sandbox, &options).await.unwrap();
+    let keep = Box::new(Progress::clone);
+    assert_eq!(alone.close_chains(scene.now(), keep).await.unwrap(), 1, "its chains end instead");
+    drop(alone);
+    open(&address).await.probe().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_connection_to_a_ledger_of_another_environment_is_refused() {
+    let address = PostgresServer::shared().database().await;
+    let (ledger, client) = (open(&address).await, connect(&address).await);
+    client.batch_execute("UPDATE ledger SET environment = 'production'").await.unwrap();
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+               WHERE application_name = 'verifactu' AND datname = current_database()";
+    assert!(count(&client, cut).await > 0);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    loop {
+        match ledger.probe().await {
+            Err(error) if error.kind == LedgerErrorKind::Incompatible => break,
+            _ => assert!(std::time::Instant::now() < deadline, "never refused"),
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

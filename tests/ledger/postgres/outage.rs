@@ -11,7 +11,7 @@ use tokio::{
 };
 use verifactu_core::{
     ledger::{
-        Appended, Ledger, LedgerErrorKind,
+        Appended, Filter, Ledger, LedgerErrorKind, Page, Start,
         postgres::{PostgresLedger, PostgresOptions},
     },
     testing::{NEVER, Scene, claim},
@@ -20,7 +20,7 @@ use verifactu_core::{
 
 use super::{
     open,
-    support::{assert_passing, count, prove_chain, until},
+    support::{WAITS, assert_passing, count, prove_chain, until},
 };
 
 /// Sends invoices until each is acknowledged, again and again with its key, as callers do. Returns what
@@ -228,6 +228,26 @@ async fn appends_that_have_waited_too_long_are_refused_together() {
     // The first of them waits for an answer, which the server has some time more to give.
     assert!(begin.elapsed() < 8 * patience, "ten groups took {:?}", begin.elapsed());
     server.resume();
+}
+
+#[tokio::test]
+async fn lists_leave_connections_to_the_others() {
+    let address = PostgresServer::shared().database().await;
+    let (ledger, client) = (Arc::new(open(&address).await), connect(&address).await);
+    let scene = Scene::new();
+    scene.accept(&*ledger, &scene.invoice("F-1")).await;
+    client.batch_execute("BEGIN; LOCK TABLE sent IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let mut lists = JoinSet::new();
+    for _ in 0..PostgresOptions::default().connections {
+        let (ledger, tenant) = (ledger.clone(), scene.tenant.clone());
+        let page = Page { start: Start::Skip(0), limit: 10 };
+        lists.spawn(async move { ledger.list(&tenant, &Filter::default(), page).await.unwrap().unwrap() });
+    }
+    until(&client, &format!("SELECT greatest(({WAITS}) - 2, 0)")).await;
+    timeout(Duration::from_secs(5), ledger.probe()).await.unwrap().unwrap();
+    assert_eq!(count(&client, WAITS).await, 3);
+    client.batch_execute("COMMIT").await.unwrap();
+    assert!(lists.join_all().await.iter().all(|list| list.items.len() == 1));
 }
 
 #[tokio::test]

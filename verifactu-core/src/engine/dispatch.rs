@@ -63,7 +63,8 @@ impl Engine {
     /// [`EngineError`] when ledger or certificate store fail; the chain stays due.
     pub async fn dispatch(&self, chain: ChainId) -> Result<Option<Timestamp>, EngineError> {
         let (now, under_way) = (self.parts.clock.now(), self.under_way());
-        let within = now - under_way..now + under_way;
+        // Without the time at which it is over, so that a chain is never busy until now.
+        let within = now - under_way + Duration::from_micros(1)..now + under_way;
         let claim = match self.parts.ledger.claim(chain, within).await? {
             Claimed::Taken(claim) => *claim,
             Claimed::Busy { since } => {

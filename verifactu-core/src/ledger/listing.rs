@@ -27,7 +27,7 @@ pub struct Filter {
     pub number: Option<InvoiceNumber>,
     /// How the number begins.
     pub series: Option<InvoiceNumber>,
-    /// The invoice's date of issue. It costs a look at every record that the rest of the filter takes.
+    /// The invoice's date of issue.
     pub issued: Option<RangeInclusive<Date>>,
     /// Accepted at this time or later.
     pub from: Option<Timestamp>,

@@ -43,6 +43,7 @@ pub(crate) use operation::{Body, Header, Parameter, Shape, shape};
 pub(crate) use parameters::RATE;
 pub(crate) use reply::Pieces;
 pub(crate) use routes::{Endpoint, ROUTES, Route};
+pub(crate) use system::Looks;
 pub(crate) use usage::Requests;
 pub(crate) use view::Views;
 
@@ -112,6 +113,7 @@ pub(crate) struct Service {
     pub(crate) metrics_access: MetricsAccess,
     /// Bounds the uploads that are opened side by side: each may hash for a third of a second.
     pub(crate) uploads: Semaphore,
+    pub(crate) looks: Looks,
     /// Set once the service is about to end.
     pub(crate) stopping: AtomicBool,
 }

@@ -110,9 +110,9 @@ const WRITE: &str = "WITH new AS MATERIALIZED (SELECT * FROM unnest($2::bigint[]
        SELECT n.seq, n.record, t.seq, n.position, t.tenant, \
          n.record_kind, n.issuer, n.number, n.date, n.issuer_name, n.total, n.external_reference, n.huella, n.previous, n.generated_at, n.xml, \
          n.nth FROM new n CROSS JOIN target t), \
-     jobs AS (INSERT INTO job (seq, id, chain, position, tenant, issuer, kind, request, state, standing, \
+     jobs AS (INSERT INTO job (seq, id, chain, position, tenant, issuer, number, date, kind, request, state, standing, \
          attempts, sent, created_at, updated_at, turn, due_at) \
-       SELECT n.seq, n.job, t.seq, n.position, t.tenant, n.issuer, n.kind, n.request, $22::text, $23::text, $24::bigint, $25::boolean, \
+       SELECT n.seq, n.job, t.seq, n.position, t.tenant, n.issuer, n.number, n.date, n.kind, n.request, $22::text, $23::text, $24::bigint, $25::boolean, \
          n.created_at, n.created_at, $26::text, $27::bigint FROM new n CROSS JOIN target t), \
      keys AS (INSERT INTO idempotency (tenant, kind, key, fingerprint, job) \
        SELECT t.tenant, n.kind, n.key, n.fingerprint, n.seq FROM new n CROSS JOIN target t) \

@@ -30,6 +30,9 @@ pub(super) enum StoreError {
     /// The sealed record does not continue its chain.
     #[error(transparent)]
     Misfit(#[from] Misfit),
+    /// The connection leads to something else than this process has opened.
+    #[error("{0}")]
+    Incompatible(String),
     /// What is stored, or what the caller brought, does not fit together.
     #[error("{0}")]
     Contradiction(&'static str),
@@ -65,6 +68,7 @@ impl StoreError {
             Self::Server(error) => kind_of(error),
             Self::NoConnection(_) | Self::Busy | Self::TimedOut => LedgerErrorKind::Unavailable,
             Self::InCommit(_) => LedgerErrorKind::Unknown,
+            Self::Incompatible(_) => LedgerErrorKind::Incompatible,
             Self::Unreadable(_) | Self::Misfit(_) | Self::Contradiction(_) => LedgerErrorKind::Corrupt,
         }
     }

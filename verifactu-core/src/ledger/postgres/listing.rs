@@ -1,6 +1,8 @@
-//! Lists. Each filter has an index in the order of the list. What a number or a series narrows down is
-//! found first, behind a fence that the planner does not look through: it would rather walk the whole list
-//! in its order, in the hope of meeting one soon.
+//! Lists. Each filter has an index in the order of the list. What a number narrows down is found first,
+//! behind a fence that the planner does not look through: it would rather walk the whole list in its order,
+//! in the hope of meeting one soon. A series may be all there is, so it has no such fence; its bounds, and
+//! those of the date, are conditions on the index that is walked. Lists have a few of the connections at
+//! most, so that no append waits for them.
 
 use tokio_postgres::types::{ToSql, Type};
 
@@ -34,7 +36,7 @@ pub(super) async fn list(
     page: Page,
 ) -> Result<Option<Listing>, StoreError> {
     const MARK: &str = "SELECT created_at, seq FROM job WHERE id = $1 AND tenant = $2";
-    let mut session = pool.session().await?;
+    let mut session = pool.session_for_lists().await?;
     let mut query = Query::of(tenant, filter);
     let counted = format!(
         "SELECT count(*) FROM (SELECT 1 {} LIMIT {}) counted",
@@ -109,7 +111,7 @@ pub(super) async fn search(
             [(Box::new(Col(after)), Type::UUID)],
         );
     }
-    let session = pool.session().await?;
+    let session = pool.session_for_lists().await?;
     let found = query.items(&session, limit.into(), 0).await?;
     session.release();
     Ok(found)
@@ -125,15 +127,8 @@ impl<'a> Query<'a> {
     fn of(tenant: &'a TenantId, filter: &'a Filter) -> Self {
         let Filter { kind, state, standing, issuer, number, series, issued, from, until } = filter;
         let mut query = Self { source: String::new(), conditions: String::new(), parameters: Vec::new() };
-        if number.is_some() || series.is_some() {
-            query.narrow("r.tenant = {}", [text(tenant)]);
-            if let Some(number) = number {
-                query.narrow("r.number = {}", [text(number)]);
-            }
-            if let Some(series) = series {
-                let end = format!("{}\u{10ffff}", series.as_str());
-                query.narrow("r.number >= {} AND r.number < {}", [text(series), (Box::new(end), Type::TEXT)]);
-            }
+        if let Some(number) = number {
+            query.narrow("r.tenant = {} AND r.number = {}", [text(tenant), text(number)]);
             let conditions = std::mem::take(&mut query.conditions);
             query.source = format!(
                 "FROM (SELECT r.seq FROM record r {conditions} OFFSET 0) n JOIN job j ON j.seq = n.seq"
@@ -163,11 +158,12 @@ impl<'a> Query<'a> {
         if let Some(issuer) = issuer {
             query.narrow("j.issuer = {}", [text(issuer)]);
         }
+        if let Some(series) = series {
+            let end = format!("{}\u{10ffff}", series.as_str());
+            query.narrow("j.number >= {} AND j.number < {}", [text(series), (Box::new(end), Type::TEXT)]);
+        }
         if let Some(days) = issued {
-            query.narrow(
-                "(SELECT date FROM record WHERE seq = j.seq) BETWEEN {} AND {}",
-                [text(days.start()), text(days.end())],
-            );
+            query.narrow("j.date BETWEEN {} AND {}", [text(days.start()), text(days.end())]);
         }
         if let Some(from) = from {
             query.narrow("j.created_at >= {}", [(Box::new(Col(from)), Type::INT8)]);

@@ -109,7 +109,8 @@ impl PostgresLedger {
     /// # Errors
     /// [`PostgresSetupError`]; a [`LedgerError`] in it is `Unavailable` when the server is out of reach or
     /// lets nobody in, and `Incompatible` when the database belongs to another environment, was written
-    /// by a newer version or is no ledger.
+    /// by a newer version, is no ledger, or is on another server than it was before, which the operator has
+    /// to confirm.
     pub async fn open(
         address: &str,
         environment: Environment,
@@ -118,7 +119,10 @@ impl PostgresLedger {
         let pool = pool(address, options, Access::Write)?;
         let session = pool.session().await.map_err(LedgerError::from)?;
         schema::migrate(&session, environment).await?;
-        session.release();
+        drop(session);
+        // The first connection that is looked at proves that the server is the right one.
+        pool.keep_to(environment);
+        pool.session().await.map_err(LedgerError::from)?.release();
         Ok(Self::on(pool, None))
     }
 

@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -22,7 +22,12 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::error::{StoreError, in_commit};
+use crate::types::Environment;
+
+use super::{
+    error::{StoreError, in_commit},
+    schema,
+};
 
 /// How often a step that lost a race is done again.
 pub(super) const REPEATS: u32 = 3;
@@ -72,8 +77,12 @@ struct Shared {
     access: Access,
     tls: MakeRustlsConnect,
     patience: Duration,
+    /// What every connection has to lead to, once the ledger is known to be there.
+    environment: OnceLock<Environment>,
     idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
+    /// For what may take long: lists.
+    lists: Arc<Semaphore>,
 }
 
 struct Connection {
@@ -108,7 +117,18 @@ impl Pool {
             config.connect_timeout(share.clamp(Duration::from_secs(1), LONGEST_CONNECT));
         }
         let permits = Arc::new(Semaphore::new(count.max(1)));
-        Self(Arc::new(Shared { config, access, tls, patience, idle: Mutex::default(), permits }))
+        let lists = Arc::new(Semaphore::new((count * 3 / 10).max(1)));
+        let environment = OnceLock::new();
+        Self(Arc::new(Shared {
+            config,
+            access,
+            tls,
+            patience,
+            environment,
+            idle: Mutex::default(),
+            permits,
+            lists,
+        }))
     }
 
     /// Reads by one statement, which is a snapshot of its own.
@@ -155,6 +175,11 @@ impl Pool {
         Ok(rows)
     }
 
+    /// From now on every new connection is looked at: it may lead to another server than the last one did.
+    pub(super) fn keep_to(&self, environment: Environment) {
+        self.0.environment.get_or_init(|| environment);
+    }
+
     /// The longest wait for one thing.
     pub(super) fn patience(&self) -> Duration {
         self.0.patience
@@ -162,8 +187,7 @@ impl Pool {
 
     /// A connection of one's own, outside any transaction.
     pub(super) async fn session(&self) -> Result<Session, StoreError> {
-        let permit = timeout(self.0.patience, self.0.permits.clone().acquire_owned());
-        let permit = permit.await.ok().and_then(Result::ok).ok_or(StoreError::Busy)?;
+        let permit = self.permit(&self.0.permits).await?;
         let known = loop {
             let idle = self.idle().pop();
             match idle {
@@ -175,7 +199,18 @@ impl Pool {
             Some(connection) => connection,
             None => self.within(self.0.patience, self.connect()).await.ok_or(StoreError::TimedOut)??,
         };
-        Ok(Session { connection, pool: self.clone(), permit })
+        Ok(Session { connection, pool: self.clone(), permit, list: None })
+    }
+
+    /// The same for a list, of which there are only a few at a time.
+    pub(super) async fn session_for_lists(&self) -> Result<Session, StoreError> {
+        let list = Some(self.permit(&self.0.lists).await?);
+        Ok(Session { list, ..self.session().await? })
+    }
+
+    async fn permit(&self, permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, StoreError> {
+        let permit = timeout(self.0.patience, permits.clone().acquire_owned()).await;
+        permit.ok().and_then(Result::ok).ok_or(StoreError::Busy)
     }
 
     /// `None` when it takes too long. What fell silent is taken to be the server, or the way to it, so that
@@ -197,11 +232,17 @@ impl Pool {
             }
         });
         let mut connection = Connection { client, begin: BEGIN, statements: HashMap::new(), task };
-        let settings = settings(self.0.access, self.0.patience);
+        let environment = self.0.environment.get();
+        let settings = settings(self.0.access, self.0.patience, environment.map(|_| schema::STAMP));
         let said = connection.client.simple_query(&settings).await.map_err(refused)?;
-        let promises_less = said.iter().any(|said| matches!(said, SimpleQueryMessage::Row(_)));
-        if promises_less {
-            connection.begin = BEGIN_DURABLE;
+        for row in said.iter().filter_map(|said| match said {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        }) {
+            match environment {
+                Some(environment) if row.len() > 1 => schema::prove(row, *environment)?,
+                _ => connection.begin = BEGIN_DURABLE,
+            }
         }
         Ok(connection)
     }
@@ -224,19 +265,21 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// that promises more stays.
 const BEGIN_DURABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on";
 
-/// What every connection begins with. It answers with a row where the server promises too little.
+/// What every connection begins with. It answers with a row of one cell where the server promises too
+/// little, and with the ledger's stamp where that is asked for.
 ///
 /// Every query here has its index, so the planner, which may know the tables only as they were when they
 /// were empty, is kept from reading them whole.
-fn settings(access: Access, patience: Duration) -> String {
+fn settings(access: Access, patience: Duration, stamp: Option<&str>) -> String {
     let (patience, read_only) = (patience.as_millis(), access == Access::Read);
     format!(
         "SET statement_timeout = {patience}; SET lock_timeout = {patience}; \
          SET idle_in_transaction_session_timeout = {idle}; \
          SET default_transaction_read_only = {read_only}; SET client_min_messages = 'warning'; \
          SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
-         SELECT 1 WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
-        idle = 3 * patience
+         SELECT 1 WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write'); {stamp}",
+        idle = 3 * patience,
+        stamp = stamp.unwrap_or_default()
     )
 }
 
@@ -245,6 +288,7 @@ pub(super) struct Session {
     connection: Connection,
     pool: Pool,
     permit: OwnedSemaphorePermit,
+    list: Option<OwnedSemaphorePermit>,
 }
 
 impl fmt::Debug for Session {
@@ -330,8 +374,8 @@ impl Session {
 
     /// Gives the connection back, outside any transaction.
     pub(super) fn release(self) {
-        let Self { connection, pool, permit } = self;
+        let Self { connection, pool, permit, list } = self;
         pool.idle().push(connection);
-        drop(permit);
+        drop((permit, list));
     }
 }

@@ -3,15 +3,21 @@
 //! A new ledger is stamped with its environment, and no other environment opens it after that, because
 //! records of the sandbox, of pre-production and of production never share a chain. Schema changes are
 //! numbered; each is applied once, all inside one transaction, while a lock keeps the other nodes waiting.
+//!
+//! The stamp also names the server. One that took over from another, or that was restored, may lack records
+//! that were acknowledged, and chains that go on from there would fork. Only the operator can know, so
+//! every new connection to another server than the stamp's is refused until the operator has spoken.
 
 use std::time::Duration;
+
+use tokio_postgres::SimpleQueryRow;
 
 use crate::{
     ledger::{LedgerError, LedgerErrorKind},
     types::Environment,
 };
 
-use super::pool::Session;
+use super::{error::StoreError, pool::Session};
 
 /// Schema changes in order; the first makes version 1. What is published never changes.
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
@@ -51,8 +57,10 @@ pub(super) async fn migrate(session: &Session, environment: Environment) -> Resu
     }
     let newest = MIGRATIONS.len();
     if applied == 0 {
-        let stamp =
-            format!("INSERT INTO ledger (environment, schema_version) VALUES ('{environment}', {newest})");
+        let stamp = format!(
+            "INSERT INTO ledger (environment, schema_version, server) \
+                             VALUES ('{environment}', {newest}, this_server())"
+        );
         session.run(&stamp).await?;
     } else if applied < newest {
         session.run(&format!("UPDATE ledger SET schema_version = {newest}")).await?;
@@ -125,6 +133,27 @@ async fn check_stamp(session: &Session, environment: Environment) -> Result<(), 
     } else {
         Err(incompatible(format!("the ledger belongs to {stamp}, not to {environment}")))
     }
+}
+
+/// What is asked of every new connection, in the spelling of simple queries.
+pub(super) const STAMP: &str = "SELECT environment, schema_version, server, this_server() FROM ledger";
+
+/// Refuses a connection that leads to another ledger than this process has opened, or to another server.
+pub(super) fn prove(stamp: &SimpleQueryRow, environment: Environment) -> Result<(), StoreError> {
+    let [stamped, version, server, here] = [0, 1, 2, 3].map(|cell| stamp.get(cell).unwrap_or_default());
+    let refused = |what| Err(StoreError::Incompatible(what));
+    if stamped != environment.as_str() || version != MIGRATIONS.len().to_string() {
+        return refused(format!("the ledger is now one of {stamped} with schema {version}"));
+    }
+    if server != here {
+        return refused(format!(
+            "the ledger was written on the server {server}, and this is {here}: a replica took over, or the \
+             database was restored. If every record that was acknowledged is here, as after a switch to a \
+             synchronous replica, run SELECT confirm_server() in this database; if not, stop every process \
+             and run `verifactu-server restore`, which closes the chains"
+        ));
+    }
+    Ok(())
 }
 
 fn incompatible(what: impl Into<String>) -> LedgerError {

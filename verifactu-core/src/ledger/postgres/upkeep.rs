@@ -73,11 +73,13 @@ pub(super) async fn close_chains(
         progress_columns!(),
         " FROM job j WHERE j.turn = 'again'"
     );
+    // What was lost with another server stays behind the closed chains.
+    const CONFIRM: &str = "SELECT confirm_server()";
     const COUNT: &str = "UPDATE chain c SET pending = pending - n.finished \
                          FROM unnest($1::bigint[], $2::bigint[]) n (seq, finished) WHERE c.seq = n.seq";
     let mut session = pool.session().await?;
     let [lock, close, unfinished] = session.prepare([LOCK, CLOSE, UNFINISHED]).await?;
-    let [update, count] = session.prepare([UPDATE, COUNT]).await?;
+    let [update, count, confirm] = session.prepare([UPDATE, COUNT, CONFIRM]).await?;
     let reads = async {
         together!(
             session.start(),
@@ -102,6 +104,7 @@ pub(super) async fn close_chains(
         together!(
             write_jobs(&session, &update, &jobs, Some(at)),
             session.query(&count, &[&chains, &finished]),
+            session.query(&confirm, &[]),
             session.commit(),
         )
     };

@@ -243,9 +243,9 @@ fn insert_job(
     let (turn, due): (Option<Turn>, Option<Timestamp>) = (Turn::of(progress), schedule::own_time(progress));
     store
         .prepare_cached(
-            "INSERT INTO job (seq, id, chain, position, tenant, issuer, kind, request, state, standing, \
-             attempts, sent, created_at, updated_at, turn, due_at) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            "INSERT INTO job (seq, id, chain, position, tenant, issuer, number, date, kind, request, state, \
+             standing, attempts, sent, created_at, updated_at, turn, due_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         )?
         .execute(params![
             seq,
@@ -254,6 +254,8 @@ fn insert_job(
             Col(&record.position),
             Col(&job.tenant),
             Col(&record.invoice.issuer),
+            Col(&record.invoice.number),
+            Col(&record.invoice.date),
             Col(&job.kind),
             Col(&job.request),
             Col(&progress.state),

@@ -165,20 +165,16 @@ impl<'a> Query<'a> {
         let Filter { kind, state, standing, issuer, number, series, issued, from, until } = filter;
         let mut query = Self { source: source(filter), conditions: String::new(), parameters: Vec::new() };
         query.narrow("j.tenant = ?", [Box::new(Col(tenant))]);
-        if number.is_some() || series.is_some() {
-            query.narrow("r.tenant = ?", [Box::new(Col(tenant))]);
-        }
         if let Some(number) = number {
-            query.narrow("r.number = ?", [Box::new(Col(number))]);
+            query.narrow("r.tenant = ? AND r.number = ?", [Box::new(Col(tenant)), Box::new(Col(number))]);
         }
         if let Some(series) = series {
             let end = format!("{}\u{10ffff}", series.as_str());
-            query.narrow("r.number >= ? AND r.number < ?", [Box::new(Col(series)), Box::new(end)]);
+            query.narrow("j.number >= ? AND j.number < ?", [Box::new(Col(series)), Box::new(end)]);
         }
         if let Some(days) = issued {
-            let record = "(SELECT date FROM record WHERE seq = j.seq)";
             let (first, last) = (Box::new(Col(days.start())), Box::new(Col(days.end())));
-            query.narrow(&format!("{record} BETWEEN ? AND ?"), [first, last]);
+            query.narrow("j.date BETWEEN ? AND ?", [first, last]);
         }
         // An index of the unusual is only used where the query says that it asks for it.
         if let Some(state) = state {
@@ -226,8 +222,8 @@ impl<'a> Query<'a> {
 }
 
 fn source(filter: &Filter) -> &'static str {
-    let Filter { kind, state, standing, issuer, number, series, .. } = filter;
-    if number.is_some() || series.is_some() {
+    let Filter { kind, state, standing, issuer, number, series, issued, .. } = filter;
+    if number.is_some() {
         "FROM record r INDEXED BY record_number CROSS JOIN job j ON j.seq = r.seq"
     } else if state.is_some_and(|state| state != JobState::Succeeded) {
         "FROM job j INDEXED BY job_by_state"
@@ -235,7 +231,7 @@ fn source(filter: &Filter) -> &'static str {
         "FROM job j INDEXED BY job_by_standing"
     } else if *kind == Some(JobKind::Cancel) {
         "FROM job j INDEXED BY job_cancels"
-    } else if issuer.is_some() {
+    } else if issuer.is_some() && series.is_none() && issued.is_none() {
         "FROM job j INDEXED BY job_by_issuer"
     } else {
         "FROM job j INDEXED BY job_listed"

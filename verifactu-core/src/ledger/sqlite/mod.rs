@@ -176,7 +176,7 @@ impl Ledger for SqliteLedger {
         limit: u32,
     ) -> Result<Vec<Submission>, LedgerError> {
         let search = search.clone();
-        self.read(move |store| listing::search(store, &search, after, limit)).await
+        self.readers.list(move |store| listing::search(store, &search, after, limit)).await
     }
 
     async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError> {
@@ -195,7 +195,7 @@ impl Ledger for SqliteLedger {
         page: Page,
     ) -> Result<Option<Listing>, LedgerError> {
         let (tenant, filter) = (tenant.clone(), filter.clone());
-        self.read(move |store| listing::list(store, &tenant, &filter, page)).await
+        self.readers.list(move |store| listing::list(store, &tenant, &filter, page)).await
     }
 
     async fn claim(&self, chain: ChainId, under_way: Range<Timestamp>) -> Result<Claimed, LedgerError> {

@@ -20,13 +20,29 @@ pub(super) struct Readers {
     busy_timeout: Duration,
     idle: Mutex<Vec<Connection>>,
     permits: Semaphore,
+    /// For what may take long: lists.
+    lists: Semaphore,
 }
 
 impl Readers {
     /// At most `count` connections, each opened when it is first needed.
     pub(super) fn new(path: PathBuf, busy_timeout: Duration, count: usize) -> Arc<Self> {
         let permits = Semaphore::new(count.max(1));
-        Arc::new(Self { path, busy_timeout, idle: Mutex::default(), permits })
+        let lists = Semaphore::new((count / 2).max(1));
+        Arc::new(Self { path, busy_timeout, idle: Mutex::default(), permits, lists })
+    }
+
+    /// The same for a list, of which there are only a few at a time, so that no other call waits for them.
+    pub(super) async fn list<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, LedgerError> {
+        let _permit = self
+            .lists
+            .acquire()
+            .await
+            .map_err(|error| LedgerError::new(LedgerErrorKind::Unavailable, error))?;
+        self.read(work).await
     }
 
     /// Runs `work` on one snapshot, off the async threads.

@@ -1,12 +1,29 @@
 -- Texts are compared byte by byte ("C"), whatever the database's own order is.
 
--- One row: the stamp of the ledger, and a counter that proves it can be written.
+-- One row: the stamp of the ledger, a counter that proves it can be written, and the server whose chains
+-- go on.
 CREATE TABLE ledger (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
   environment text NOT NULL,
   schema_version bigint NOT NULL,
-  probes bigint NOT NULL DEFAULT 0
+  probes bigint NOT NULL DEFAULT 0,
+  server text NOT NULL
 );
+
+-- The server and its history: another cluster has another number, and one that a replica was promoted to,
+-- or that was restored to a point in time, has another timeline. A plain restart keeps both. Where a server
+-- does not tell, nothing is known of it.
+CREATE FUNCTION this_server() RETURNS text LANGUAGE plpgsql AS
+  $$ BEGIN
+    RETURN (SELECT system_identifier FROM pg_control_system()) || '/'
+      || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8);
+  EXCEPTION WHEN undefined_function OR insufficient_privilege OR feature_not_supported THEN
+    RETURN 'unknown';
+  END $$;
+
+-- For the operator, once it is certain that the server has every record that was acknowledged.
+CREATE FUNCTION confirm_server() RETURNS text LANGUAGE sql AS
+  $$ UPDATE ledger SET server = this_server() RETURNING server $$;
 
 -- The row is rewritten with every record, in place as long as no indexed column changes and there is
 -- room on its page: hence `busy`, and the fill factor.
@@ -87,7 +104,7 @@ CREATE TABLE sent (
 
 -- A job has the number of its record, and is written together with it. Turn and due_at follow from state,
 -- standing, sent and next_retry_at; both are null once the job is final. Class and code are the failure's.
--- Tenant and issuer are the record's, for lists.
+-- Tenant, issuer, number and date are the record's, for lists.
 CREATE TABLE job (
   seq bigint PRIMARY KEY,
   id uuid NOT NULL,
@@ -95,6 +112,8 @@ CREATE TABLE job (
   position bigint NOT NULL,
   tenant text COLLATE "C" NOT NULL,
   issuer text COLLATE "C" NOT NULL,
+  number text COLLATE "C" NOT NULL,
+  date text COLLATE "C" NOT NULL,
   kind text NOT NULL,
   request uuid NOT NULL,
   state text COLLATE "C" NOT NULL,
@@ -120,8 +139,9 @@ CREATE INDEX job_never_sent ON job (chain, position, turn, due_at, state, create
   WHERE turn IN ('first', 'barrier');
 CREATE INDEX job_again ON job (chain, due_at, state, created_at) WHERE turn = 'again';
 CREATE INDEX job_doubtful ON job (chain, due_at) WHERE standing = 'in_doubt' AND turn IS NOT NULL;
--- Lists of an account, newest first. What most jobs have in common is not indexed once more.
-CREATE INDEX job_listed ON job (tenant, created_at, seq);
+-- Lists of an account, newest first. What most jobs have in common is not indexed once more. A series or
+-- a range of dates is looked for in the index itself, which is walked in the order of the list.
+CREATE INDEX job_listed ON job (tenant, created_at, seq, number, date);
 CREATE INDEX job_by_issuer ON job (tenant, issuer, created_at, seq);
 CREATE INDEX job_by_state ON job (tenant, state, created_at, seq) WHERE state <> 'succeeded';
 CREATE INDEX job_by_standing ON job (tenant, standing, created_at, seq) WHERE standing <> 'accepted';

@@ -69,7 +69,8 @@ CREATE TABLE sent (
 ) STRICT;
 
 -- A job has the number of its record. Turn and due_at follow from state, standing, sent and
--- next_retry_at; both are null once the job is final. Tenant and issuer are the record's, for lists.
+-- next_retry_at; both are null once the job is final. Tenant, issuer, number and date are the record's, for
+-- lists.
 CREATE TABLE job (
   seq INTEGER PRIMARY KEY REFERENCES record (seq),
   id BLOB NOT NULL UNIQUE,
@@ -77,6 +78,8 @@ CREATE TABLE job (
   position INTEGER NOT NULL,
   tenant TEXT NOT NULL,
   issuer TEXT NOT NULL,
+  number TEXT NOT NULL,
+  date TEXT NOT NULL,
   kind TEXT NOT NULL,
   request BLOB NOT NULL,
   state TEXT NOT NULL,
@@ -99,8 +102,9 @@ CREATE INDEX job_never_sent ON job (chain, position, turn, due_at, state, create
   WHERE turn IN ('first', 'barrier');
 CREATE INDEX job_again ON job (chain, due_at, state, created_at) WHERE turn = 'again';
 CREATE INDEX job_doubtful ON job (chain, due_at) WHERE standing = 'in_doubt' AND turn IS NOT NULL;
--- Lists of an account, newest first. What most jobs have in common is not indexed once more.
-CREATE INDEX job_listed ON job (tenant, created_at);
+-- Lists of an account, newest first. What most jobs have in common is not indexed once more. A series or
+-- a range of dates is looked for in the index itself, which is walked in the order of the list.
+CREATE INDEX job_listed ON job (tenant, created_at, seq, number, date);
 CREATE INDEX job_by_issuer ON job (tenant, issuer, created_at);
 CREATE INDEX job_by_state ON job (tenant, state, created_at) WHERE state <> 'succeeded';
 CREATE INDEX job_by_standing ON job (tenant, standing, created_at) WHERE standing <> 'accepted';
