@@ -19,8 +19,8 @@ use verifactu_core::{
     },
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
-        LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant, TenantStatus, Webhook,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
+        LedgerError, LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant, TenantStatus, Webhook,
     },
     queue::Rate,
     types::{BatchId, Clock, Date, DeliveryId, Secret, TenantId},
@@ -112,20 +112,14 @@ impl Accounts for TroubledAccounts {
     }
 
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, LedgerError> {
-        let suspended = self.trouble() == Some(Trouble::Suspended);
-        Ok(self.store.tenant(id).await?.map(|mut tenant| {
-            if suspended {
-                tenant.status = TenantStatus::Suspended;
-            }
-            tenant
-        }))
+        self.store.tenant(id).await
     }
 
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError> {
         self.store.create_key(key).await
     }
 
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
         match self.trouble() {
             Some(Trouble::Unavailable) => {
                 return Err(LedgerError::new(LedgerErrorKind::Unavailable, "the disk is full"));
@@ -133,13 +127,14 @@ impl Accounts for TroubledAccounts {
             Some(Trouble::Panic) => panic!("a fault of ours, with the secret vf_secret in it"),
             _ => {}
         }
-        Ok(self.store.key(public).await?.map(|mut key| {
+        Ok(self.store.caller(public).await?.map(|mut caller| {
             match self.trouble() {
-                Some(Trouble::KeyRevoked) => key.revoked_at = Some(Timestamp::UNIX_EPOCH),
-                Some(Trouble::KeyExpired) => key.expires_at = Some(Timestamp::UNIX_EPOCH),
+                Some(Trouble::KeyRevoked) => caller.key.revoked_at = Some(Timestamp::UNIX_EPOCH),
+                Some(Trouble::KeyExpired) => caller.key.expires_at = Some(Timestamp::UNIX_EPOCH),
+                Some(Trouble::Suspended) => caller.tenant.status = TenantStatus::Suspended,
                 _ => {}
             }
-            key
+            caller
         }))
     }
 
