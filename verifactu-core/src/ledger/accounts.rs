@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     certificate::Purpose,
-    types::{BatchId, DeliveryId, JobId, Nif, TenantId, Text},
+    types::{BatchId, Date, DeliveryId, JobId, Nif, TenantId, Text},
     xml::envelope::SpanishParty,
 };
 
@@ -159,6 +159,8 @@ pub struct Tenant {
     pub own_system: bool,
     /// Whom its messages name as the issuer's representative.
     pub representative: Option<SpanishParty>,
+    /// The last day of VERI*FACTU operation that its messages state, for issuers that renounce.
+    pub verifactu_end: Option<Date>,
     /// Whether it may write.
     pub status: TenantStatus,
     /// When it was created.

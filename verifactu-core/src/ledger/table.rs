@@ -57,7 +57,7 @@ macro_rules! item_columns {
 macro_rules! tenant_columns {
     () => {
         "id, name, issuer_name, allowed_nif, parent, plan, own_system, representative_name, \
-         representative_nif, status, created_at"
+         representative_nif, verifactu_end, status, created_at"
     };
 }
 
@@ -256,6 +256,7 @@ pub(super) fn read_tenant<C: Cells>(cells: &mut C) -> Result<Tenant, C::Error> {
             (Some(name), Some(nif)) => Some(SpanishParty { name, nif }),
             _ => None,
         },
+        verifactu_end: cells.next()?,
         status: cells.next()?,
         created_at: cells.next()?,
     })

@@ -11,7 +11,7 @@ use crate::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
         Webhook,
     },
-    types::{BatchId, JobId, Nif, RequestId, TenantId, Text},
+    types::{BatchId, Date, JobId, Nif, RequestId, TenantId, Text},
     xml::envelope::SpanishParty,
 };
 
@@ -54,6 +54,7 @@ fn tenant(id: &str) -> Tenant {
             name: Text::parse("Gestoría Ruiz").unwrap(),
             nif: Nif::parse("B12345674").unwrap(),
         }),
+        verifactu_end: Date::parse("31-12-2026").ok(),
         status: TenantStatus::Suspended,
         created_at: noon(),
     }
@@ -69,6 +70,7 @@ pub async fn a1_an_account_is_created_once(accounts: Arc<dyn Accounts>) {
         plan: None,
         own_system: false,
         representative: None,
+        verifactu_end: None,
         status: TenantStatus::Active,
         ..tenant("plain")
     };
@@ -162,6 +164,7 @@ pub async fn a5_an_account_can_be_changed(accounts: Arc<dyn Accounts>) {
         plan: None,
         own_system: false,
         representative: None,
+        verifactu_end: None,
         status: TenantStatus::SuspendedByPartner,
         ..first.clone()
     };
@@ -321,6 +324,7 @@ pub async fn a10_an_account_is_changed_from_what_is_known(accounts: Arc<dyn Acco
             representative: Some(SpanishParty { nif: Nif::parse("12345678Z").unwrap(), ..party }),
             ..same()
         },
+        Tenant { verifactu_end: None, ..same() },
         Tenant { status: TenantStatus::Active, ..same() },
     ];
     let aim = Tenant { name: Text::parse("Otra").ok(), ..same() };

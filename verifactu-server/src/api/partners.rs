@@ -51,6 +51,7 @@ pub(super) async fn create(service: Arc<Service>, call: Call, partner: Account) 
         plan: None,
         own_system: false,
         representative: None,
+        verifactu_end: None,
         status: TenantStatus::Active,
         created_at: service.clock.now(),
     };

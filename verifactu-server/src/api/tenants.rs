@@ -5,7 +5,8 @@ use std::sync::Arc;
 use verifactu_core::{
     api::{self, Representative, Tenants},
     ledger::{Tenant, TenantStatus},
-    types::{Nif, TenantId, Text},
+    types::{Date, Nif, TenantId, Text},
+    validation::{Context, validate_verifactu_end},
     xml::envelope::SpanishParty,
 };
 
@@ -51,6 +52,7 @@ pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, F
         plan,
         own_system,
         representative: None,
+        verifactu_end: None,
         status: TenantStatus::Active,
         created_at: service.clock.now(),
     };
@@ -116,6 +118,11 @@ pub(super) async fn change(service: Arc<Service>, call: Call) -> Result<Reply, F
         let (name, nif) = (party.text("nombre", Text::parse), party.text("nif", Nif::parse));
         Some(SpanishParty { name: name?, nif: nif? })
     });
+    let verifactu_end = members.nullable("fechaFinVeriFactu", Date::parse);
+    if let Some(Some(day)) = verifactu_end {
+        let context = Context { today: Date::in_madrid(service.clock.now()) };
+        members.broken(validate_verifactu_end(day, &context));
+    }
     members.finish()?;
     let tenant = changed(&service, known, |known| {
         Ok(Tenant {
@@ -126,6 +133,7 @@ pub(super) async fn change(service: Arc<Service>, call: Call) -> Result<Reply, F
             status: status.unwrap_or(known.status),
             own_system: own_system.unwrap_or(known.own_system),
             representative: representative.clone().unwrap_or(known.representative),
+            verifactu_end: verifactu_end.unwrap_or(known.verifactu_end),
             ..known
         })
     })
@@ -182,6 +190,7 @@ pub(super) fn shown(tenant: &Tenant) -> api::Tenant {
             .representative
             .as_ref()
             .map(|party| Representative { nombre: party.name.to_string(), nif: party.nif }),
+        fecha_fin_veri_factu: tenant.verifactu_end,
         created_at: tenant.created_at.into(),
     }
 }

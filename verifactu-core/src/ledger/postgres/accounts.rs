@@ -45,7 +45,8 @@ impl Accounts for PostgresLedger {
         const CREATE: &str = concat!(
             "INSERT INTO tenant (",
             tenant_columns!(),
-            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING RETURNING 1"
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING \
+             RETURNING 1"
         );
         let party = tenant.representative.as_ref();
         let created = self
@@ -62,6 +63,7 @@ impl Accounts for PostgresLedger {
                     &tenant.own_system,
                     &Col(&party.map(|party| party.name.clone())),
                     &Col(&party.map(|party| party.nif)),
+                    &Col(&tenant.verifactu_end),
                     &Col(&tenant.status),
                     &Col(&tenant.created_at),
                 ],
@@ -78,11 +80,11 @@ impl Accounts for PostgresLedger {
     /// One statement, which looks at the row once nobody else holds it.
     async fn update_tenant(&self, known: &Tenant, changed: &Tenant) -> Result<bool, LedgerError> {
         const UPDATE: &str = concat!(
-            "UPDATE tenant SET name = $12, issuer_name = $13, allowed_nif = $14, plan = $15, \
-             own_system = $16, representative_name = $17, representative_nif = $18, status = $19 \
-             WHERE id = $1 AND (",
+            "UPDATE tenant SET name = $13, issuer_name = $14, allowed_nif = $15, plan = $16, \
+             own_system = $17, representative_name = $18, representative_nif = $19, \
+             verifactu_end = $20, status = $21 WHERE id = $1 AND (",
             tenant_columns!(),
-            ") IS NOT DISTINCT FROM ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING 1"
+            ") IS NOT DISTINCT FROM ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING 1"
         );
         let [known_party, party] = [known, changed].map(|tenant| tenant.representative.as_ref());
         let updated = self
@@ -99,6 +101,7 @@ impl Accounts for PostgresLedger {
                     &known.own_system,
                     &Col(&known_party.map(|party| party.name.clone())),
                     &Col(&known_party.map(|party| party.nif)),
+                    &Col(&known.verifactu_end),
                     &Col(&known.status),
                     &Col(&known.created_at),
                     &Col(&changed.name),
@@ -108,6 +111,7 @@ impl Accounts for PostgresLedger {
                     &changed.own_system,
                     &Col(&party.map(|party| party.name.clone())),
                     &Col(&party.map(|party| party.nif)),
+                    &Col(&changed.verifactu_end),
                     &Col(&changed.status),
                 ],
             )

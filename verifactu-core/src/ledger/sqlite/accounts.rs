@@ -48,8 +48,8 @@ impl Accounts for SqliteLedger {
             let created = store
                 .prepare_cached(
                     "INSERT INTO tenant (id, name, issuer_name, allowed_nif, parent, plan, own_system, \
-                     representative_name, representative_nif, status, created_at) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING",
+                     representative_name, representative_nif, verifactu_end, status, created_at) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING",
                 )?
                 .execute(params![
                     Col(&tenant.id),
@@ -61,6 +61,7 @@ impl Accounts for SqliteLedger {
                     tenant.own_system,
                     Col(&party.map(|party| party.name.clone())),
                     Col(&party.map(|party| party.nif)),
+                    Col(&tenant.verifactu_end),
                     Col(&tenant.status),
                     Col(&tenant.created_at)
                 ])?;
@@ -84,8 +85,8 @@ impl Accounts for SqliteLedger {
             store
                 .prepare_cached(
                     "UPDATE tenant SET name = ?2, issuer_name = ?3, allowed_nif = ?4, plan = ?5, \
-                     own_system = ?6, representative_name = ?7, representative_nif = ?8, status = ?9 \
-                     WHERE id = ?1",
+                     own_system = ?6, representative_name = ?7, representative_nif = ?8, \
+                     verifactu_end = ?9, status = ?10 WHERE id = ?1",
                 )?
                 .execute(params![
                     Col(&known.id),
@@ -96,6 +97,7 @@ impl Accounts for SqliteLedger {
                     changed.own_system,
                     Col(&party.map(|party| party.name.clone())),
                     Col(&party.map(|party| party.nif)),
+                    Col(&changed.verifactu_end),
                     Col(&changed.status)
                 ])?;
             Ok(true)

@@ -210,6 +210,7 @@ CREATE TABLE tenant (
   own_system boolean NOT NULL,
   representative_name text,
   representative_nif text,
+  verifactu_end text,
   status text NOT NULL,
   created_at bigint NOT NULL
 );
