@@ -31,7 +31,7 @@ pub enum Fenced {
 }
 
 /// A claimed chain.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The right to write.
     pub lease: Lease,
@@ -42,7 +42,7 @@ pub struct Claim {
 }
 
 /// What a claim of a chain comes to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claimed {
     /// It is taken.
     Taken(Box<Claim>),

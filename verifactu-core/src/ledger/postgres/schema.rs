@@ -59,7 +59,7 @@ pub(super) async fn migrate(session: &Session, environment: Environment) -> Resu
     if applied == 0 {
         let stamp = format!(
             "INSERT INTO ledger (environment, schema_version, server) \
-                             VALUES ('{environment}', {newest}, this_server())"
+             VALUES ('{environment}', {newest}, this_server())"
         );
         session.run(&stamp).await?;
     } else if applied < newest {

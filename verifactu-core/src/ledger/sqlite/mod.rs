@@ -69,6 +69,8 @@ const STATEMENTS: usize = 96;
 pub struct SqliteLedger {
     writer: Writer,
     readers: Arc<Readers>,
+    /// They never wait for another program.
+    lookups: Arc<Readers>,
     /// The last message that was open when the file was opened. Whoever sent it is gone, because the file
     /// has one writing process.
     found: i64,
@@ -109,8 +111,7 @@ impl SqliteLedger {
         let found = work::last_open_message(&connection)?;
         let writer = Writer::start(connection, lock)
             .map_err(|error| LedgerError::new(super::LedgerErrorKind::Unavailable, error))?;
-        let readers = Readers::new(path.to_owned(), options.busy_timeout, options.readers);
-        Ok(Self { writer, readers, found })
+        Ok(Self::with(writer, path, options, found))
     }
 
     /// Opens the file to read it, beside whoever writes to it; it is neither created nor migrated, and what
@@ -125,8 +126,12 @@ impl SqliteLedger {
     ) -> Result<Self, LedgerError> {
         let path = path.as_ref();
         schema::check(path, environment, options)?;
-        let readers = Readers::new(path.to_owned(), options.busy_timeout, options.readers);
-        Ok(Self { writer: Writer::absent(), readers, found: 0 })
+        Ok(Self::with(Writer::absent(), path, options, 0))
+    }
+
+    fn with(writer: Writer, path: &Path, options: &SqliteOptions, found: i64) -> Self {
+        let readers = |patience| Readers::new(path.to_owned(), patience, options.readers);
+        Self { writer, readers: readers(options.busy_timeout), lookups: readers(Duration::ZERO), found }
     }
 
     async fn write<T: Send + 'static>(
@@ -141,6 +146,17 @@ impl SqliteLedger {
         work: impl FnOnce(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, LedgerError> {
         self.readers.read(work).await
+    }
+
+    /// Looks up by keys, at once where nothing is in the way.
+    async fn look_up<T: Send + 'static>(
+        &self,
+        work: impl Fn(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, LedgerError> {
+        match self.lookups.look_up(&work) {
+            Err(error) if error.is_busy() => self.read(work).await,
+            found => found.map_err(LedgerError::from),
+        }
     }
 }
 
@@ -157,12 +173,12 @@ impl Ledger for SqliteLedger {
         key: &str,
     ) -> Result<Option<([u8; 32], Submission)>, LedgerError> {
         let (tenant, key) = (tenant.clone(), key.to_owned());
-        self.read(move |store| append::replay(store, &tenant, kind, &key)).await
+        self.look_up(move |store| append::replay(store, &tenant, kind, &key)).await
     }
 
     async fn job(&self, tenant: &TenantId, job: JobId) -> Result<Option<Submission>, LedgerError> {
         let tenant = tenant.clone();
-        self.read(move |store| row::job(store, job, &tenant)).await
+        self.look_up(move |store| row::job(store, job, &tenant)).await
     }
 
     async fn find_job(&self, job: JobId) -> Result<Option<Submission>, LedgerError> {
