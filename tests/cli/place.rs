@@ -14,7 +14,7 @@ use verifactu_client::{
 };
 use verifactu_server::{
     Running, Server,
-    config::Config,
+    config::{Config, Rates},
     sandbox::{Holder, RunningSandbox, SandboxConfig, Settings},
 };
 
@@ -30,6 +30,10 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) async fn start() -> Self {
+        Self::with_rates(Rates::default()).await
+    }
+
+    pub(crate) async fn with_rates(rates: Rates) -> Self {
         let data = tempfile::tempdir().unwrap();
         let settings = Settings { wait_seconds: Some(1), ..Settings::default() };
         let sandbox = SandboxConfig::default().settings(settings).start().await.unwrap();
@@ -39,6 +43,7 @@ impl Place {
         config.listen = (Ipv4Addr::LOCALHOST, 0).into();
         config.authority.url = Some(sandbox.url());
         config.authority.ca = Some(ca);
+        config.rates = rates;
         let server = Server::start(config).await.unwrap();
         let address = format!("http://{}", server.address());
         let admin = Client::builder(&address).admin_key(server.admin_key().clone()).build().unwrap();
