@@ -41,7 +41,7 @@ pub(crate) struct Batch {
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Requests side by side. With 1 the records keep the order of the file.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=32))]
+    #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=32))]
     concurrency: u8,
 }
 
