@@ -95,7 +95,9 @@ fn lines(value: &Value) -> Vec<String> {
         Value::Object(members) if !members.is_empty() => {
             members.iter().flat_map(|(name, member)| named(name, member)).collect()
         }
-        Value::Array(items) if !items.is_empty() => items.iter().flat_map(|item| behind("- ", item)).collect(),
+        Value::Array(items) if !items.is_empty() => {
+            items.iter().flat_map(|item| behind("- ", item)).collect()
+        }
         Value::Null | Value::Object(_) | Value::Array(_) => vec!["-".to_owned()],
         Value::String(text) => vec![plain(text)],
         other => vec![other.to_string()],

@@ -44,8 +44,11 @@ impl Webhook {
         if !listen.ip().is_loopback() {
             return Err(Failure::NotLoopback);
         }
-        let secret = surroundings::secret(secret_file.as_deref(), WEBHOOK_SECRET)?
-            .ok_or(Failure::Unset("secret", "--secret-file", WEBHOOK_SECRET))?;
+        let secret = surroundings::secret(secret_file.as_deref(), WEBHOOK_SECRET)?.ok_or(Failure::Unset(
+            "secret",
+            "--secret-file",
+            WEBHOOK_SECRET,
+        ))?;
         let webhook = Arc::new(webhook::Webhook::new(secret));
         let listener = TcpListener::bind(listen).await?;
         let url = format!("http://{}", listener.local_addr()?);

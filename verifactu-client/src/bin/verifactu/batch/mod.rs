@@ -165,7 +165,7 @@ impl Batch {
                     waiting.push_front(entry);
                 }
                 Err(error) => {
-                    let access = error.service().is_some_and(ServiceError::is_access);
+                    let access = error.service().is_some_and(ServiceError::is_access_denied);
                     if error.is_retryable() {
                         stopped = stopped.or(Some(End::Unreached));
                     } else if access {
