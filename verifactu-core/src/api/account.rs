@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::types::{Environment, Nif, Secret, TenantId};
+use crate::types::{Date, Environment, Nif, Secret, TenantId};
 
 use super::{Timestamp, Warning};
 
@@ -225,6 +225,9 @@ pub struct Tenant {
     /// Whom it names in the header as its representative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub representante: Option<Representative>,
+    /// The last day of VERI*FACTU that its messages state, if it renounces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fecha_fin_veri_factu: Option<Date>,
     /// When it was created.
     pub created_at: Timestamp,
 }
@@ -443,6 +446,10 @@ pub struct ChangeTenant {
     /// Whom it names in the header as its representative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub representante: Option<Option<Representative>>,
+    /// The last day of VERI*FACTU that its messages state: its issuers renounce. From 2027 on it is
+    /// 31 December of this year or of the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fecha_fin_veri_factu: Option<Option<Date>>,
 }
 
 /// Where the events of an account go (operator). What is `None` stays; a `url` of `Some(None)` removes
