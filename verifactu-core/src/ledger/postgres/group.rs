@@ -7,6 +7,7 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use tokio::{sync::oneshot, time::Instant};
@@ -23,6 +24,10 @@ use super::{append::append_all, pool::Pool};
 const GROUP: usize = 64;
 /// The most appends of a chain that wait on one node; more are refused.
 const WAITING: usize = 1024;
+
+/// Callers who were answered together tend to come back together. While less than half of them have, the
+/// next transaction waits for so long.
+const PAUSE: Duration = Duration::from_millis(1);
 
 type Answer = Result<Appended, LedgerError>;
 
@@ -99,7 +104,13 @@ struct Runner {
 
 impl Runner {
     async fn run(mut self) {
-        while let Some(group) = self.next() {
+        let mut last = 0;
+        loop {
+            if self.waiting() * 2 < last {
+                tokio::time::sleep(PAUSE).await;
+            }
+            let Some(group) = self.next() else { return };
+            last = group.len();
             let patience = self.groups.pool.patience();
             let (group, late): (Vec<_>, Vec<_>) =
                 group.into_iter().partition(|waiting| waiting.since.elapsed() <= patience);
@@ -117,6 +128,10 @@ impl Runner {
                 let _ = reply.send(answer);
             }
         }
+    }
+
+    fn waiting(&self) -> usize {
+        self.groups.lock().get(&self.chain).map_or(0, Vec::len)
     }
 
     fn next(&mut self) -> Option<Vec<Waiting>> {

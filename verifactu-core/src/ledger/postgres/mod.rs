@@ -119,10 +119,8 @@ impl PostgresLedger {
         let pool = pool(address, options, Access::Write)?;
         let session = pool.session().await.map_err(LedgerError::from)?;
         schema::migrate(&session, environment).await?;
-        drop(session);
-        // The first connection that is looked at proves that the server is the right one.
-        pool.keep_to(environment);
-        pool.session().await.map_err(LedgerError::from)?.release();
+        pool.keep_to(environment, &session).await.map_err(LedgerError::from)?;
+        session.release();
         Ok(Self::on(pool, None))
     }
 

@@ -17,7 +17,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_postgres::{
-    Client, Config, Row, SimpleQueryMessage, Statement,
+    Client, Config, Row, SimpleQueryMessage, SimpleQueryRow, Statement,
     types::{FromSql, ToSql},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -175,9 +175,16 @@ impl Pool {
         Ok(rows)
     }
 
-    /// From now on every new connection is looked at: it may lead to another server than the last one did.
-    pub(super) fn keep_to(&self, environment: Environment) {
+    /// Looks at the ledger of a session, and from now on at that of every new connection: it may lead to
+    /// another server than the last one did.
+    pub(super) async fn keep_to(
+        &self,
+        environment: Environment,
+        session: &Session,
+    ) -> Result<(), StoreError> {
         self.0.environment.get_or_init(|| environment);
+        let said = session.trip(session.client().simple_query(schema::STAMP)).await?;
+        rows(&said).try_for_each(|row| schema::prove(row, environment))
     }
 
     /// The longest wait for one thing.
@@ -235,10 +242,7 @@ impl Pool {
         let environment = self.0.environment.get();
         let settings = settings(self.0.access, self.0.patience, environment.map(|_| schema::STAMP));
         let said = connection.client.simple_query(&settings).await.map_err(refused)?;
-        for row in said.iter().filter_map(|said| match said {
-            SimpleQueryMessage::Row(row) => Some(row),
-            _ => None,
-        }) {
+        for row in rows(&said) {
             match environment {
                 Some(environment) if row.len() > 1 => schema::prove(row, *environment)?,
                 _ => connection.begin = BEGIN_DURABLE,
@@ -258,12 +262,21 @@ impl fmt::Debug for Pool {
     }
 }
 
+fn rows(said: &[SimpleQueryMessage]) -> impl Iterator<Item = &SimpleQueryRow> {
+    said.iter().filter_map(|said| match said {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    })
+}
+
 /// What every transaction begins with. It is no setting of the connection, because a pooler between us and
-/// the server may give each transaction to another one.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// the server may give each transaction to another one. Plans are made once and kept.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_generic_plan";
 /// The same where the server as a whole is set to acknowledge what is not on stable storage yet. A setting
 /// that promises more stays.
-const BEGIN_DURABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on";
+const BEGIN_DURABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+                             SET LOCAL plan_cache_mode = force_generic_plan; \
+                             SET LOCAL synchronous_commit = on";
 
 /// What every connection begins with. It answers with a row of one cell where the server promises too
 /// little, and with the ledger's stamp where that is asked for.
