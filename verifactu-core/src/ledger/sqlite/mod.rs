@@ -48,6 +48,9 @@ use super::{
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
 const WRITER_CACHE_KIB: i64 = -65_536;
 const READER_CACHE_KIB: i64 = -16_384;
+/// Pages of 4 KiB that the write-ahead log gathers before they move to the file: the larger the ledger, the
+/// more pages a record touches, and those that many records touch move once.
+const CHECKPOINT_PAGES: i64 = 8000;
 /// The write-ahead log is cut back to this after it has grown.
 const JOURNAL_LIMIT_BYTES: i64 = 64 << 20;
 /// Prepared statements kept per connection; more than there are.
