@@ -19,8 +19,9 @@ use verifactu_core::{
     },
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
-        LedgerErrorKind, Listing, MemoryLedger, Page, SealedCertificate, Tenant, TenantStatus, Webhook,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
+        LedgerError, LedgerErrorKind, Listing, MemoryLedger, Page, SealedCertificate, Tenant, TenantStatus,
+        Webhook,
     },
     queue::Rate,
     types::{BatchId, Clock, Date, DeliveryId, Secret, TenantId},
@@ -112,11 +113,7 @@ impl Accounts for TroubledAccounts {
     }
 
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, LedgerError> {
-        let suspended = self.trouble() == Some(Trouble::Suspended);
-        let mut found = self.store.tenant(id).await?;
-        if let Some(tenant) = found.as_mut().filter(|_| suspended) {
-            tenant.status = TenantStatus::Suspended;
-        }
+        let found = self.store.tenant(id).await?;
         others_go_on().await;
         Ok(found)
     }
@@ -125,7 +122,7 @@ impl Accounts for TroubledAccounts {
         self.store.create_key(key).await
     }
 
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
         match self.trouble() {
             Some(Trouble::Unavailable) => {
                 return Err(LedgerError::new(LedgerErrorKind::Unavailable, "the disk is full"));
@@ -133,13 +130,14 @@ impl Accounts for TroubledAccounts {
             Some(Trouble::Panic) => panic!("a fault of ours, with the secret vf_secret in it"),
             _ => {}
         }
-        Ok(self.store.key(public).await?.map(|mut key| {
+        Ok(self.store.caller(public).await?.map(|mut caller| {
             match self.trouble() {
-                Some(Trouble::KeyRevoked) => key.revoked_at = Some(Timestamp::UNIX_EPOCH),
-                Some(Trouble::KeyExpired) => key.expires_at = Some(Timestamp::UNIX_EPOCH),
+                Some(Trouble::KeyRevoked) => caller.key.revoked_at = Some(Timestamp::UNIX_EPOCH),
+                Some(Trouble::KeyExpired) => caller.key.expires_at = Some(Timestamp::UNIX_EPOCH),
+                Some(Trouble::Suspended) => caller.tenant.status = TenantStatus::Suspended,
                 _ => {}
             }
-            key
+            caller
         }))
     }
 

@@ -39,8 +39,8 @@ pub trait Accounts: Send + Sync {
     /// Stores a key.
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError>;
 
-    /// The key with this public part.
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError>;
+    /// Who calls by the key with this public part.
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError>;
 
     /// Keys in the order of their identifiers; with an account, only its own.
     async fn keys(
@@ -202,6 +202,17 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
     /// The whole key, sealed by the vault, where the service itself calls by it.
     pub sealed: Option<Vec<u8>>,
+}
+
+/// A key with what is asked of its account at every call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The key.
+    pub key: ApiKey,
+    /// Its account.
+    pub tenant: Tenant,
+    /// End of validity of the account's certificate, if it has one.
+    pub certificate_until: Option<Timestamp>,
 }
 
 /// A certificate as it is stored: key and chain sealed, what may be shown beside them.

@@ -8,8 +8,8 @@ use uuid::Uuid;
 use crate::{
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, Listing, Page, SealedCertificate, Start,
-        Tenant, TenantStatus, Webhook,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, Caller, Listing, Page, SealedCertificate,
+        Start, Tenant, TenantStatus, Webhook,
     },
     types::{BatchId, Date, JobId, Nif, RequestId, TenantId, Text},
     xml::envelope::SpanishParty,
@@ -82,12 +82,15 @@ pub async fn a1_an_account_is_created_once(accounts: Arc<dyn Accounts>) {
     assert_eq!(accounts.tenant(&TenantId::parse("nobody").unwrap()).await.unwrap(), None);
 }
 
-/// A2. A key is found by its public part, with its hash, its scopes and what is
-/// sealed of it; a public part is given once.
+/// A2. A key is found by its public part, with its hash, its scopes and what is sealed of it, its account
+/// and the end of that account's certificate; a public part is given once.
 pub async fn a2_a_key_is_found_by_its_public_part(accounts: Arc<dyn Accounts>) {
+    let acme = tenant("acme");
+    accounts.create_tenant(&acme).await.unwrap();
+    accounts.create_tenant(&tenant("other")).await.unwrap();
     let key = ApiKey {
         id: ApiKeyId(Uuid::from_u128(1)),
-        tenant: TenantId::parse("acme").unwrap(),
+        tenant: acme.id.clone(),
         name: "till".to_owned(),
         public: "abcdef".to_owned(),
         hash: [9; 32],
@@ -100,8 +103,20 @@ pub async fn a2_a_key_is_found_by_its_public_part(accounts: Arc<dyn Accounts>) {
     accounts.create_key(&key).await.unwrap();
     let twin = ApiKey { id: ApiKeyId(Uuid::from_u128(2)), hash: [8; 32], ..key.clone() };
     accounts.create_key(&twin).await.unwrap_err();
-    assert_eq!(accounts.key("abcdef").await.unwrap(), Some(key));
-    assert_eq!(accounts.key("abcde").await.unwrap(), None);
+    let mut caller = Caller { key, tenant: acme, certificate_until: None };
+    assert_eq!(accounts.caller("abcdef").await.unwrap(), Some(caller.clone()));
+    for (tenant, hours) in [("other", 1), ("acme", 2)] {
+        let certificate = SealedCertificate {
+            tenant: TenantId::parse(tenant).unwrap(),
+            sealed: b"sealed".to_vec(),
+            not_after: noon() + hours.hours(),
+            uploaded_at: noon(),
+        };
+        accounts.put_certificate(&certificate).await.unwrap();
+    }
+    caller.certificate_until = Some(noon() + 2.hours());
+    assert_eq!(accounts.caller("abcdef").await.unwrap(), Some(caller));
+    assert_eq!(accounts.caller("abcde").await.unwrap(), None);
 }
 
 /// A3. An account has at most one certificate: a new one takes the place of the old.
@@ -259,10 +274,13 @@ pub async fn a7_keys_are_listed_and_revoked(accounts: Arc<dyn Accounts>) {
     let revoke =
         async |tenant: Option<&TenantId>, at| accounts.revoke_key(tenant, keys[0].id, at).await.unwrap();
     assert_eq!(revoke(Some(&other), noon()).await, None);
-    assert_eq!(accounts.key("1").await.unwrap().unwrap().revoked_at, None);
+    assert_eq!(accounts.keys(Some(&acme), Page::behind(None, 1)).await.unwrap().items[0].revoked_at, None);
     assert_eq!(revoke(Some(&acme), noon()).await.unwrap().revoked_at, Some(noon()));
     assert_eq!(revoke(None, noon() + 1.hour()).await.unwrap().revoked_at, Some(noon()));
-    assert_eq!(accounts.key("1").await.unwrap().unwrap().revoked_at, Some(noon()));
+    assert_eq!(
+        accounts.keys(Some(&acme), Page::behind(None, 1)).await.unwrap().items[0].revoked_at,
+        Some(noon())
+    );
     assert_eq!(accounts.revoke_key(None, ApiKeyId(Uuid::nil()), noon()).await.unwrap(), None);
 }
 
@@ -333,8 +351,8 @@ pub async fn a9_a_sealed_value_is_replaced_if_it_is_known(accounts: Arc<dyn Acco
     accounts.create_key(&key(Some(sealed("old")), "sealed")).await.unwrap();
     assert!(reseal(Purpose::ApiKey, "old", "new").await);
     assert!(!reseal(Purpose::ApiKey, "old", "newer").await);
-    assert_eq!(accounts.key("sealed").await.unwrap(), Some(key(Some(sealed("new")), "sealed")));
-    assert_eq!(accounts.key("plain").await.unwrap(), Some(key(None, "plain")));
+    let keys = [key(None, "plain"), key(Some(sealed("new")), "sealed")];
+    assert_eq!(accounts.keys(Some(&acme), Page::behind(None, 2)).await.unwrap().items, keys);
 }
 
 /// A10. An account is changed only while it is what the caller knows, in every part.

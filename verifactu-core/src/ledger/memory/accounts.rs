@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use crate::{
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
-        LedgerErrorKind, Listing, Page, SealedCertificate, Tenant, Webhook,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
+        LedgerError, LedgerErrorKind, Listing, Page, SealedCertificate, Tenant, Webhook,
     },
     types::{BatchId, DeliveryId, TenantId},
 };
@@ -56,8 +56,13 @@ impl Accounts for MemoryLedger {
         Ok(())
     }
 
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
-        Ok(self.lock().api_keys.get(public).cloned())
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
+        let state = self.lock();
+        Ok(state.api_keys.get(public).and_then(|key| {
+            let tenant = state.tenants.get(&key.tenant)?.clone();
+            let certificate_until = state.certificates.get(&key.tenant).map(|known| known.not_after);
+            Some(Caller { key: key.clone(), tenant, certificate_until })
+        }))
     }
 
     async fn keys(

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use crate::{
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
-        Listing, Page, SealedCertificate, Tenant, Webhook,
-        table::{self, audit_columns, certificate_columns, key_columns, tenant_columns},
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
+        LedgerError, Listing, Page, SealedCertificate, Tenant, Webhook,
+        table::{self, audit_columns, caller_query, certificate_columns, key_columns, tenant_columns},
     },
     types::{BatchId, DeliveryId, TenantId},
 };
@@ -173,9 +173,9 @@ impl Accounts for PostgresLedger {
         Ok(())
     }
 
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
-        let rows = self.pool.read(key_query!("WHERE public = $1"), &[&public]).await?;
-        Ok(row::first(&rows, table::read_key)?)
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
+        let rows = self.pool.read(caller_query!("$1"), &[&public]).await?;
+        Ok(row::first(&rows, table::read_caller)?)
     }
 
     async fn keys(

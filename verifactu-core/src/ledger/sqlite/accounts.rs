@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::{
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
-        Listing, Page, SealedCertificate, Tenant, Webhook,
-        table::{self, audit_columns, certificate_columns, key_columns, tenant_columns},
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
+        LedgerError, Listing, Page, SealedCertificate, Tenant, Webhook,
+        table::{self, audit_columns, caller_query, certificate_columns, key_columns, tenant_columns},
     },
     types::{BatchId, DeliveryId, TenantId},
 };
@@ -158,11 +158,11 @@ impl Accounts for SqliteLedger {
         .await
     }
 
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
         let public = public.to_owned();
-        self.read(move |store| {
-            let mut query = store.prepare_cached(key_query!("WHERE public = ?1"))?;
-            Ok(query.query_row([public], read_key).optional()?)
+        self.look_up(move |store| {
+            let mut query = store.prepare_cached(caller_query!("?1"))?;
+            Ok(query.query_row([&public], |row| table::read_caller(&mut Cells::of(row))).optional()?)
         })
         .await
     }
