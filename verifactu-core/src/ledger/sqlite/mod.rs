@@ -184,14 +184,9 @@ impl Ledger for SqliteLedger {
         self.read(move |store| row::find_job(store, job)).await
     }
 
-    async fn search(
-        &self,
-        search: &Search,
-        after: Option<JobId>,
-        limit: u32,
-    ) -> Result<Vec<Submission>, LedgerError> {
+    async fn search(&self, search: &Search, page: Page) -> Result<Listing, LedgerError> {
         let search = search.clone();
-        self.read(move |store| listing::search(store, &search, after, limit)).await
+        self.read(move |store| listing::search(store, &search, page)).await
     }
 
     async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError> {
@@ -288,11 +283,10 @@ impl Ledger for SqliteLedger {
     async fn search_chains(
         &self,
         search: &ChainSearch,
-        after: Option<ChainId>,
-        limit: u32,
-    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError> {
+        page: Page<ChainId>,
+    ) -> Result<Listing<(ChainState, Option<Timestamp>)>, LedgerError> {
         let search = search.clone();
-        self.read(move |store| listing::search_chains(store, &search, after, limit)).await
+        self.read(move |store| listing::search_chains(store, &search, page)).await
     }
 
     async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError> {
