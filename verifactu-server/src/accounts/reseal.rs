@@ -3,7 +3,7 @@
 
 use verifactu_core::{
     certificate::{Purpose, Vault},
-    ledger::{Accounts, LedgerError},
+    ledger::{Accounts, LedgerError, Page},
     types::TenantId,
 };
 
@@ -17,7 +17,7 @@ pub(crate) async fn reseal(accounts: &dyn Accounts, vault: &Vault) -> Result<(),
     let (mut moved, mut stuck) = (0_u64, 0_u64);
     let mut after = None;
     loop {
-        let page = accounts.tenants(None, after.as_ref(), PAGE).await?;
+        let page = accounts.tenants(None, Page::behind(after, PAGE)).await?.items;
         for tenant in &page {
             for (purpose, known) in sealed(accounts, &tenant.id).await? {
                 if vault.is_current(&known) {
@@ -48,7 +48,7 @@ pub(crate) async fn reseal(accounts: &dyn Accounts, vault: &Vault) -> Result<(),
 async fn sealed(accounts: &dyn Accounts, tenant: &TenantId) -> Result<Vec<(Purpose, Vec<u8>)>, LedgerError> {
     let certificate = accounts.certificate(tenant).await?.map(|found| (Purpose::Identity, found.sealed));
     let webhook = accounts.webhook(tenant).await?.map(|found| (Purpose::WebhookSecret, found.secret));
-    let keys = accounts.keys(Some(tenant), None, MOST_KEYS).await?;
-    let keys = keys.into_iter().filter_map(|key| Some((Purpose::ApiKey, key.sealed?)));
+    let keys = accounts.keys(Some(tenant), Page::behind(None, MOST_KEYS)).await?;
+    let keys = keys.items.into_iter().filter_map(|key| Some((Purpose::ApiKey, key.sealed?)));
     Ok(certificate.into_iter().chain(webhook).chain(keys).collect())
 }

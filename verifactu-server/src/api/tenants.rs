@@ -14,7 +14,7 @@ use super::{
     Service,
     call::{Call, Members},
     error::{Fault, Success},
-    query::Parameters,
+    query::{self, Parameters},
     reply::Reply,
 };
 
@@ -86,15 +86,12 @@ pub(super) async fn list(service: Arc<Service>, call: Call) -> Result<Reply, Fau
 /// One page of the accounts; with a parent, of its children.
 pub(super) async fn page(service: &Service, call: &Call, parent: Option<&TenantId>) -> Result<Reply, Fault> {
     let mut parameters = Parameters::of(call);
-    let after = parameters.read("cursor", TenantId::parse);
-    let limit = parameters.limit();
+    let page = parameters.page(TenantId::parse);
     parameters.finish()?;
-    let mut rows = service.accounts.tenants(parent, after.as_ref(), limit + 1).await?;
-    let more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let next_cursor = rows.last().filter(|_| more).map(|last| last.id.clone());
-    let tenants = rows.iter().map(shown).collect();
-    Reply::json(Success::Ok, call.request, Tenants { tenants, next_cursor })
+    let listing = service.accounts.tenants(parent, page).await?;
+    let paging = query::paging(&listing, |last| last.id.clone());
+    let tenants = listing.items.iter().map(shown).collect();
+    query::answer(call, Tenants { tenants, paging: paging.clone() }, &paging)
 }
 
 pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {

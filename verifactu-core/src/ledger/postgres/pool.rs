@@ -25,8 +25,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::types::Environment;
 
 use super::{
+    column::Cells,
     error::{StoreError, in_commit},
-    schema,
+    row, schema,
 };
 
 /// How often a step that lost a race is done again.
@@ -138,6 +139,16 @@ impl Pool {
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         repeated!(self.read_once(statement, parameters))
+    }
+
+    /// Reads a number by one statement.
+    pub(super) async fn count(
+        &self,
+        statement: &'static str,
+        parameters: Parameters<'_>,
+    ) -> Result<u32, StoreError> {
+        let rows = self.read(statement, parameters).await?;
+        Ok(row::first(&rows, Cells::next::<u32>)?.unwrap_or_default())
     }
 
     async fn read_once(
