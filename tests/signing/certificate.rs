@@ -272,6 +272,15 @@ fn vault_keys_are_replaced_without_losing_what_they_sealed() {
         assert!(new.open(&acme, Purpose::ApiKey, &altered).is_err(), "byte {place}");
     }
     assert_eq!(new.open(&acme, Purpose::ApiKey, &again[..9]).unwrap_err(), VaultError::Malformed);
+    // While others only know how to open with the new key, the old one goes on sealing.
+    let first = Vault::new([(1, key(1)), (2, key(2))]).unwrap().sealing_with(1).unwrap();
+    let of_the_old = first.seal(&acme, Purpose::ApiKey, b"key").unwrap();
+    assert_eq!(old.open(&acme, Purpose::ApiKey, &of_the_old).unwrap().expose(), b"key");
+    assert!(first.is_current(&of_the_old) && !first.has_older_keys());
+    assert!(first.is_current(&again), "what is newer is not moved back");
+    assert!(both.has_older_keys() && !new.has_older_keys());
+    let unknown = Vault::new([(1, key(1))]).unwrap().sealing_with(2).unwrap_err();
+    assert_eq!(unknown, VaultError::NotGiven { number: 2 });
     assert_eq!(Vault::new([]).unwrap_err(), VaultError::NoKey);
     assert_eq!(
         Vault::new([(3, SecretBytes::new(vec![0; 16]))]).unwrap_err(),

@@ -69,7 +69,7 @@ pub fn open(file: &[u8], passphrase: &Secret, wanted: Wanted<'_>) -> Result<Open
     if file.len() > MAX_FILE {
         return Err(Malformed::TooLarge.into());
     }
-    let der = ber::to_der(file).map_err(Malformed::from)?;
+    let der = Zeroizing::new(ber::to_der(file).map_err(Malformed::from)?);
     let frame = Frame::read(&der).map_err(Malformed::from)?;
     let mut bags = Bags::default();
     let safes = read_safes(frame.content, &mut bags).map_err(Malformed::from)?;
@@ -188,7 +188,7 @@ fn check_key(mut der: &[u8]) -> Result<(), BerError> {
 
 /// Takes apart an AuthenticatedSafe: the bags of the plain safes, and the encrypted safes as they are.
 fn read_safes(content: &[u8], bags: &mut Bags) -> Result<Vec<Encrypted>, BerError> {
-    let der = ber::to_der(content)?;
+    let der = Zeroizing::new(ber::to_der(content)?);
     let mut infos = take(&mut der.as_slice(), SEQUENCE)?;
     let mut encrypted = Vec::new();
     while !infos.is_empty() {
@@ -196,7 +196,7 @@ fn read_safes(content: &[u8], bags: &mut Bags) -> Result<Vec<Encrypted>, BerErro
         let kind = take(&mut info, OID)?;
         let mut explicit = take(&mut info, CONTEXT_0)?;
         if kind == DATA {
-            bags.read(&ber::to_der(take(&mut explicit, OCTET_STRING)?)?)?;
+            bags.read(&Zeroizing::new(ber::to_der(take(&mut explicit, OCTET_STRING)?)?))?;
         } else if kind == ENCRYPTED_DATA {
             let mut data = take(&mut explicit, SEQUENCE)?;
             take(&mut data, INTEGER)?;
