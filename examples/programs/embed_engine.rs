@@ -152,7 +152,7 @@ fn presentation(sandbox: &RunningSandbox) -> Outcome<Presentation> {
     let chain = issued.chain_der().iter().map(|der| der.to_vec()).collect();
     let identity = Identity::new(SecretBytes::new(issued.key_der().secret_der().to_vec()), chain)?;
     let signer = Some(Signer::new(&identity, EcKeys::Refuse)?);
-    Ok(Presentation { identity: Arc::new(identity), signer, representative: None })
+    Ok(Presentation { identity: Arc::new(identity), signer, representative: None, verifactu_end: None })
 }
 
 /// One certificate presents the records of every issuer.

@@ -87,18 +87,12 @@ impl Place {
         let operator = self.admin()?.operator();
         let tenant_id = TenantId::parse("talleres-ebro")?;
         let tenant = CreateTenant {
-            id: tenant_id.clone(),
-            name: None,
             issuer_name: Some(ISSUER_NAME.to_owned()),
-            plan_id: None,
-            parent_tenant_id: None,
-            allowed_nif: None,
-            client_sif_enabled: false,
+            ..CreateTenant::new(tenant_id.clone())
         };
         operator.create_tenant(&tenant).await?;
         let scopes = vec![Scope::InvoicesWrite, Scope::InvoicesRead, Scope::CertificatesWrite];
-        let key = CreateApiKey { tenant_id, name: None, scopes, expires_at: None };
-        Ok(operator.create_api_key(&key).await?.key)
+        Ok(operator.create_api_key(&CreateApiKey::new(tenant_id, scopes)).await?.key)
     }
 
     /// The file of a certificate of the issuer, as it would have from its certification authority.

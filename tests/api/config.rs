@@ -70,8 +70,8 @@ fn each_wrong_setting_is_named() {
     };
     let (unknown, broken) = (path("unknown.toml", "[retry]\nwait = 1\n"), path("broken.toml", "workers ="));
     for (flags, variables, wanted) in [
-        (vec![("environment", "")], vec![], "--environment is required always"),
-        (vec![("data-dir", "")], vec![], "--data-dir is required always"),
+        (vec![("environment", "")], vec![], "--environment is required and has no default"),
+        (vec![("data-dir", "")], vec![], "--data-dir is required and has no default"),
         (vec![("authority-url", "")], vec![], "--authority-url is required in the sandbox"),
         (
             vec![("environment", "test")],

@@ -1,10 +1,17 @@
 //! The operator's routes: accounts, keys, jobs of all accounts, a retry by hand, and the audit log.
 
+use std::{sync::Arc, time::Duration};
+
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use verifactu_core::{ledger::AuditEntry, types::RequestId};
+use verifactu_core::{
+    ledger::AuditEntry,
+    testing::ManualClock,
+    types::{Clock as _, Date, RequestId},
+};
+use verifactu_server::{Server, clock::SystemClock};
 
-use crate::world::{Answer, Mode, SCOPES, World, invoice};
+use crate::world::{Answer, Mode, SCOPES, World, config, invoice};
 
 async fn get(world: &World, path: &str) -> Answer {
     world.ask("GET", &format!("/v1/admin{path}")).admin().send().await
@@ -97,6 +104,40 @@ async fn accounts_are_listed_and_changed() {
     assert_eq!(fields, ["allowedNif", "id", "representante.nombre", "representante.y", "status"]);
     change(&world, "nobody", &json!({})).await.fails(404, "not_found");
     get(&world, "/tenants/nobody").await.fails(404, "not_found");
+}
+
+/// Requests that change different things of one account at the same time.
+#[tokio::test]
+async fn changes_at_once_do_not_undo_each_other() {
+    let world = World::new().await;
+    world.account(json!({ "id": "acme" }), SCOPES).await;
+    let parts = [
+        json!({ "name": "Acme" }),
+        json!({ "issuerName": "Acme SL" }),
+        json!({ "planId": "pro" }),
+        json!({ "allowedNif": "B12345674" }),
+        json!({ "clientSifEnabled": true }),
+        json!({ "representante": { "nombre": "Gestoría Ruiz", "nif": "12345678Z" } }),
+        json!({ "fechaFinVeriFactu": format!("31-12-{}", Date::in_madrid(SystemClock.now()).civil().year()) }),
+    ];
+    let changes = parts.iter().map(|part| change(&world, "acme", part));
+    for answer in futures_util::future::join_all(changes).await {
+        answer.expect(200);
+    }
+    let shown = get(&world, "/tenants/acme").await.expect(200);
+    for part in parts {
+        let (member, value) = part.as_object().unwrap().iter().next().unwrap();
+        assert_eq!(&shown[member], value, "{member}");
+    }
+
+    let path = "/v1/admin/tenants/acme/webhook";
+    let patch = async |body: Value| world.ask("PATCH", path).admin().json(&body).await.expect(200);
+    patch(json!({ "url": "https://example.com/old", "secret": "old" })).await;
+    let changes =
+        [json!({ "url": "https://example.com/" }), json!({ "enabled": false }), json!({ "secret": "s" })];
+    futures_util::future::join_all(changes.map(patch)).await;
+    let shown = get(&world, "/tenants/acme/webhook").await.expect(200);
+    assert_eq!((&shown["url"], &shown["enabled"]), (&json!("https://example.com/"), &json!(false)));
 }
 
 /// Specification, semantics of suspension: writes are refused, reads and queued jobs go on.
@@ -217,6 +258,61 @@ async fn the_representative_stands_in_the_header() {
     let sent = String::from_utf8(sent).unwrap();
     let header = &sent[..sent.find("RegistroFactura").unwrap()];
     assert!(header.contains("Gestoría Ruiz SL") && header.contains("A87654323"), "{header}");
+}
+
+#[tokio::test]
+async fn the_last_day_of_verifactu_stands_in_the_header() {
+    let world = World::new().await;
+    let key = world.ready_account("acme").await;
+    let year = Date::in_madrid(SystemClock.now()).civil().year();
+    let given = json!({ "fechaFinVeriFactu": format!("{year}-12-31") });
+    let day = format!("31-12-{year}");
+    assert_eq!(change(&world, "acme", &given).await.expect(200)["fechaFinVeriFactu"], day.as_str());
+    assert_eq!(get(&world, "/tenants/acme").await.expect(200)["fechaFinVeriFactu"], day.as_str());
+    let header = async |number: &str| {
+        let id = send(&world, &key, number).await.expect(202)["jobId"].as_str().unwrap().to_owned();
+        world.job_when(&key, &id, |job| job["status"] == "SUCCEEDED").await;
+        let sent = String::from_utf8(world.authority.last.lock().unwrap().clone()).unwrap();
+        sent[..sent.find("<RegistroFactura>").unwrap()].to_owned()
+    };
+    let stated = header("E-1").await;
+    assert!(stated.contains(&format!("<FechaFinVeriFactu>{day}</FechaFinVeriFactu>")), "{stated}");
+    let removed = change(&world, "acme", &json!({ "fechaFinVeriFactu": null })).await.expect(200);
+    assert_eq!(removed.get("fechaFinVeriFactu"), None);
+    let plain = header("E-2").await;
+    assert!(!plain.contains("RemisionVoluntaria"), "{plain}");
+}
+
+/// A year's end from 2027 on, in Madrid: the authority would refuse every message with another day (4120).
+#[tokio::test]
+async fn the_last_day_of_verifactu_keeps_to_the_authoritys_rule() {
+    let world = World::new().await;
+    world.account(json!({ "id": "acme" }), SCOPES).await;
+    let clock = Arc::new(ManualClock::at("2026-12-31T22:59:59Z".parse().unwrap()));
+    let service = Server::builder(config(world.directory.path(), &world.sandbox.url()))
+        .stores(world.ledger(), world.ledger())
+        .authority(world.authority.clone())
+        .clock(clock.clone())
+        .start()
+        .await
+        .unwrap();
+    let set = async |day: &str| {
+        let ask = world.ask_at(service.address(), "PATCH", "/v1/admin/tenants/acme").admin();
+        ask.json(&json!({ "fechaFinVeriFactu": day })).await
+    };
+    set("15-06-2026").await.expect(200);
+    set("31-11-2026").await.fails(400, "validation_failed");
+    clock.advance(Duration::from_secs(1));
+    for day in ["31-12-2026", "31-12-2027"] {
+        set(day).await.expect(200);
+    }
+    for day in ["15-06-2026", "31-12-2025", "31-12-2028"] {
+        let answer = set(day).await;
+        answer.fails(400, "validation_failed");
+        assert_eq!(answer.fields(), ["fechaFinVeriFactu"]);
+        assert_eq!(answer.body["details"][0]["code"], "4120", "{day}");
+    }
+    service.stop().await;
 }
 
 #[tokio::test]

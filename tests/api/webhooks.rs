@@ -310,8 +310,9 @@ async fn what_was_set_in_development_is_not_sent_to_without_it() {
     let mut webhook = world.accounts.webhook(&tenant).await.unwrap().unwrap();
     assert!(!webhook.secret.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "sealed");
     for (url, why) in [("http://127.0.0.1:1/", "https"), ("https://127.0.0.1:1/", "public")] {
+        let known = webhook.clone();
         webhook.url = url.to_owned();
-        world.accounts.put_webhook(&webhook).await.unwrap();
+        assert!(world.accounts.put_webhook(Some(&known), &webhook).await.unwrap());
         let ping = world.ask("POST", "/v1/admin/tenants/acme/webhook/ping").admin().send().await.expect(200);
         assert_eq!(ping["delivery"]["delivered"], false);
         assert!(ping["delivery"]["error"].as_str().unwrap().contains(why), "{ping}");

@@ -19,8 +19,8 @@ use verifactu_core::{
     },
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
-        LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant, TenantStatus, Webhook,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
+        LedgerError, LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant, TenantStatus, Webhook,
     },
     queue::Rate,
     types::{BatchId, Clock, Date, DeliveryId, Secret, TenantId},
@@ -112,20 +112,16 @@ impl Accounts for TroubledAccounts {
     }
 
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, LedgerError> {
-        let suspended = self.trouble() == Some(Trouble::Suspended);
-        Ok(self.store.tenant(id).await?.map(|mut tenant| {
-            if suspended {
-                tenant.status = TenantStatus::Suspended;
-            }
-            tenant
-        }))
+        let found = self.store.tenant(id).await?;
+        others_go_on().await;
+        Ok(found)
     }
 
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError> {
         self.store.create_key(key).await
     }
 
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
         match self.trouble() {
             Some(Trouble::Unavailable) => {
                 return Err(LedgerError::new(LedgerErrorKind::Unavailable, "the disk is full"));
@@ -133,18 +129,19 @@ impl Accounts for TroubledAccounts {
             Some(Trouble::Panic) => panic!("a fault of ours, with the secret vf_secret in it"),
             _ => {}
         }
-        Ok(self.store.key(public).await?.map(|mut key| {
+        Ok(self.store.caller(public).await?.map(|mut caller| {
             match self.trouble() {
-                Some(Trouble::KeyRevoked) => key.revoked_at = Some(Timestamp::UNIX_EPOCH),
-                Some(Trouble::KeyExpired) => key.expires_at = Some(Timestamp::UNIX_EPOCH),
+                Some(Trouble::KeyRevoked) => caller.key.revoked_at = Some(Timestamp::UNIX_EPOCH),
+                Some(Trouble::KeyExpired) => caller.key.expires_at = Some(Timestamp::UNIX_EPOCH),
+                Some(Trouble::Suspended) => caller.tenant.status = TenantStatus::Suspended,
                 _ => {}
             }
-            key
+            caller
         }))
     }
 
-    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
-        self.store.update_tenant(tenant).await
+    async fn update_tenant(&self, known: &Tenant, changed: &Tenant) -> Result<bool, LedgerError> {
+        self.store.update_tenant(known, changed).await
     }
 
     async fn tenants(
@@ -182,12 +179,14 @@ impl Accounts for TroubledAccounts {
         self.store.expiring_certificates(before, limit).await
     }
 
-    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError> {
-        self.store.put_webhook(webhook).await
+    async fn put_webhook(&self, known: Option<&Webhook>, webhook: &Webhook) -> Result<bool, LedgerError> {
+        self.store.put_webhook(known, webhook).await
     }
 
     async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError> {
-        self.store.webhook(tenant).await
+        let found = self.store.webhook(tenant).await;
+        others_go_on().await;
+        found
     }
 
     async fn delete_webhook(&self, tenant: &TenantId) -> Result<bool, LedgerError> {
@@ -271,6 +270,11 @@ impl Accounts for TroubledAccounts {
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError> {
         self.store.audit(entry).await
     }
+}
+
+/// What others do between a reading and what follows it, as they may with every store but this one.
+async fn others_go_on() {
+    tokio::task::yield_now().await;
 }
 
 pub struct World {

@@ -6,6 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use verifactu_core::queue::Rate;
+use verifactu_server::config::Rates;
+
 use crate::place::{ISSUER, Place, invoice, run};
 
 /// How many invoices; the long run sets 5000.
@@ -21,7 +24,9 @@ fn done(place: &Place) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_killed_twice_sends_every_invoice_once() {
-    let (place, count) = (Place::start().await, count());
+    // The account's rate would make the long run a test of patience.
+    let place = Place::with_rates(Rates { enforced: false, ..Rates::default() }).await;
+    let count = count();
     let lines: String = (0..count).map(|n| format!("{}\n", invoice(&format!("B-{n:05}")))).collect();
     fs::write(place.data.path().join("many.ndjson"), lines).unwrap();
     for part in 1..=2 {
@@ -51,6 +56,16 @@ async fn a_batch_killed_twice_sends_every_invoice_once() {
     assert_eq!(jobs.len(), count);
     let (code, again) = run(place.tool(), &["batch", "many.ndjson"]).await;
     assert_eq!((code, &again["earlier"]), (0, &count.into()), "{again}");
+    place.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_keeps_to_the_rate_of_its_account() {
+    let place = Place::with_rates(Rates::all(Rate::per_minute(120).with_burst(1))).await;
+    let lines: String = (0..12).map(|n| format!("{}\n", invoice(&format!("R-{n}")))).collect();
+    fs::write(place.data.path().join("many.ndjson"), lines).unwrap();
+    let (code, report) = run(place.tool(), &["batch", "many.ndjson", "--concurrency", "12"]).await;
+    assert_eq!((code, &report["accepted"]), (0, &12.into()), "{report}");
     place.stop().await;
 }
 

@@ -45,6 +45,14 @@ async fn chains_are_walked_in_both_forms() {
         let (code, found) = run(tool(folder.path()), &["verify-chain", name]).await;
         assert_eq!((code, &found["position"]), (1, &2.into()), "{found}");
     }
+    // The huella does not cover the installation, so the same records make a chain of another one.
+    let here = format!("<NumeroInstalacion>{}</NumeroInstalacion>", records::system().installation);
+    let others = chain.iter().map(|xml| xml.replace(&here, "<NumeroInstalacion>other</NumeroInstalacion>"));
+    let both: String = chain.iter().cloned().zip(others).map(|(one, other)| one + &other).collect();
+    fs::write(folder.path().join("both.xml"), format!("<export>{both}</export>")).unwrap();
+    let (code, found) = run(tool(folder.path()), &["verify-chain", "both.xml"]).await;
+    assert_eq!((code, &found["checked"], &found["chains"]), (0, &6.into(), &2.into()), "{found}");
+
     fs::write(folder.path().join("plain.xml"), &chain[0]).unwrap();
     assert_eq!(run(tool(folder.path()), &["verify-signature", "plain.xml"]).await.0, 1);
 }

@@ -14,7 +14,7 @@ use verifactu_client::{
 };
 use verifactu_server::{
     Running, Server,
-    config::Config,
+    config::{Config, Rates},
     sandbox::{Holder, RunningSandbox, SandboxConfig, Settings},
 };
 
@@ -30,6 +30,10 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) async fn start() -> Self {
+        Self::with_rates(Rates::default()).await
+    }
+
+    pub(crate) async fn with_rates(rates: Rates) -> Self {
         let data = tempfile::tempdir().unwrap();
         let settings = Settings { wait_seconds: Some(1), ..Settings::default() };
         let sandbox = SandboxConfig::default().settings(settings).start().await.unwrap();
@@ -39,32 +43,24 @@ impl Place {
         config.listen = (Ipv4Addr::LOCALHOST, 0).into();
         config.authority.url = Some(sandbox.url());
         config.authority.ca = Some(ca);
+        config.rates = rates;
         let server = Server::start(config).await.unwrap();
         let address = format!("http://{}", server.address());
         let admin = Client::builder(&address).admin_key(server.admin_key().clone()).build().unwrap();
         let operator = admin.operator();
         let tenant = CreateTenant {
-            id: TenantId::parse("erp").unwrap(),
-            name: None,
-            issuer_name: Some("Emisor SL".parse().unwrap()),
-            plan_id: None,
-            parent_tenant_id: None,
-            allowed_nif: None,
-            client_sif_enabled: false,
+            issuer_name: Some("Emisor SL".to_owned()),
+            ..CreateTenant::new(TenantId::parse("erp").unwrap())
         };
         operator.create_tenant(&tenant).await.unwrap();
-        let wanted = CreateApiKey {
-            tenant_id: tenant.id,
-            name: None,
-            scopes: vec![
-                Scope::InvoicesWrite,
-                Scope::InvoicesRead,
-                Scope::NifRead,
-                Scope::CertificatesRead,
-                Scope::CertificatesWrite,
-            ],
-            expires_at: None,
-        };
+        let scopes = vec![
+            Scope::InvoicesWrite,
+            Scope::InvoicesRead,
+            Scope::NifRead,
+            Scope::CertificatesRead,
+            Scope::CertificatesWrite,
+        ];
+        let wanted = CreateApiKey::new(tenant.id, scopes);
         let key = operator.create_api_key(&wanted).await.unwrap().key;
         let holder = Holder::representative("12345678Z", "EBRO GARCIA ANA", ISSUER, "Emisor SL");
         let file = sandbox.pki().issue(&holder.with_passphrase(PASSPHRASE)).unwrap().pkcs12().unwrap();

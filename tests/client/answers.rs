@@ -123,12 +123,7 @@ async fn silence_ends() {
 async fn a_key_is_shown_in_no_error() {
     let body = json!({"success": true, "apiKey": {"id": "k1", "key": "vf_fresh"}, "requestId": REQUEST_ID});
     let service = Scripted::start([json_answer(201, "", &body)]).await;
-    let wanted = CreateApiKey {
-        tenant_id: TenantId::parse("erp").unwrap(),
-        name: None,
-        scopes: vec![Scope::InvoicesRead],
-        expires_at: None,
-    };
+    let wanted = CreateApiKey::new(TenantId::parse("erp").unwrap(), vec![Scope::InvoicesRead]);
     let found = service.client().operator().create_api_key(&wanted).await.unwrap_err();
     assert!(matches!(found, Error::Unexpected { status: 201, .. }));
     assert!(!format!("{found} {found:?}").contains("vf_fresh"));

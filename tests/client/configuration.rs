@@ -10,10 +10,28 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 use verifactu_client::{
-    Client, ConfigurationError, Error, IdempotencyKey, RetryPolicy, Trust, types::Secret,
+    Client, ConfigurationError, Cursor, Error, IdempotencyKey, List, Operator, Page, Partner, RetryPolicy,
+    Submitted, Trust,
+    api::{ExportFilter, Job, JobFilter, Jobs},
+    blocking,
+    types::Secret,
+    webhook,
 };
 
 use crate::scripted::{REQUEST_ID, invoice, job_id};
+
+/// What is handed to other threads can be; the compiler is the test.
+#[test]
+fn clients_and_what_they_give_go_to_other_threads() {
+    fn shared<T: Clone + Send + Sync + 'static>() {}
+    fn sent<T: Send + 'static>(_: impl FnOnce(&'static Client) -> T) {}
+    shared::<(Client, Operator, Partner, List<Jobs>, IdempotencyKey)>();
+    shared::<(blocking::Client, Page<Job>, Cursor, Submitted, webhook::Webhook)>();
+    sent(|client| client.wait_for_job(job_id(), std::time::Duration::ZERO));
+    sent(|client| client.jobs(&JobFilter::default()).rows());
+    sent(|client| client.me());
+    sent(|client| async move { client.export(&ExportFilter::default()).await });
+}
 
 #[test]
 fn addresses_are_checked() {

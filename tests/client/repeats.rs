@@ -78,12 +78,7 @@ async fn a_wait_beyond_the_limit_is_the_callers() {
 
 #[tokio::test]
 async fn a_key_is_not_made_twice() {
-    let wanted = CreateApiKey {
-        tenant_id: TenantId::parse("erp").unwrap(),
-        name: None,
-        scopes: vec![],
-        expires_at: None,
-    };
+    let wanted = CreateApiKey::new(TenantId::parse("erp").unwrap(), vec![]);
     let service = Scripted::start([unavailable(), accepted("")]).await;
     assert_eq!(service.client().operator().create_api_key(&wanted).await.unwrap_err().status(), Some(503));
     assert_eq!(service.seen().len(), 1);

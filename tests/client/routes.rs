@@ -4,7 +4,6 @@ use std::{collections::BTreeSet, path::Path};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use uuid::Uuid;
 use verifactu_client::{
     Client, Error, IdempotencyKey, Operator, Partner, Submitted,
     api::{
@@ -34,15 +33,7 @@ const PARTNER: &[Scope] = &[Scope::PartnerRead, Scope::PartnerWrite];
 const PERSON_NIF: &str = "12345678Z";
 
 fn tenant(id: &str) -> CreateTenant {
-    CreateTenant {
-        id: TenantId::parse(id).unwrap(),
-        name: Some(id.to_owned()),
-        issuer_name: None,
-        plan_id: None,
-        parent_tenant_id: None,
-        allowed_nif: None,
-        client_sif_enabled: false,
-    }
+    CreateTenant { name: Some(id.to_owned()), ..CreateTenant::new(TenantId::parse(id).unwrap()) }
 }
 
 fn code(error: Error) -> String {
@@ -51,8 +42,7 @@ fn code(error: Error) -> String {
 
 /// A client with a new key of an account.
 async fn client(world: &World, operator: &Operator, tenant: &TenantId, scopes: &[Scope]) -> Client {
-    let wanted =
-        CreateApiKey { tenant_id: tenant.clone(), name: None, scopes: scopes.to_vec(), expires_at: None };
+    let wanted = CreateApiKey::new(tenant.clone(), scopes.to_vec());
     let made = operator.create_api_key(&wanted).await.unwrap();
     Client::builder(&world.address()).api_key(made.key).build().unwrap()
 }
@@ -138,7 +128,7 @@ async fn invoices(client: &Client) -> Job {
     let job = found.into_iter().next().unwrap();
     assert_eq!(client.job(job.job_id).await.unwrap(), job);
     assert!(client.date().await.unwrap().is_some());
-    let attempts = client.attempts(job.job_id).await.unwrap();
+    let attempts = client.job_attempts(job.job_id).await.unwrap();
     assert_eq!(attempts.len(), 1);
     assert!(String::from_utf8(client.job_xml(job.job_id).await.unwrap()).unwrap().contains("RegistroAlta"));
     let answer = String::from_utf8(client.job_answer_xml(job.job_id).await.unwrap()).unwrap();
@@ -169,6 +159,8 @@ async fn account(client: &Client, job: &Job) {
     let record = client.invoice_record(job.record_id).await.unwrap();
     assert_eq!(record.job_id, job.job_id);
     assert!(client.record_qr_svg(record.id).await.unwrap().starts_with("<svg"));
+    assert!(client.record_qr_png(record.id).await.unwrap().starts_with(b"\x89PNG"));
+    assert_eq!(client.record_qr_text(record.id).await.unwrap(), client.qr_text(job.job_id).await.unwrap());
     let xml = client.record_xml(record.id).await.unwrap();
     assert_eq!(xml, client.job_xml(job.job_id).await.unwrap());
 
@@ -214,13 +206,9 @@ async fn administration(operator: &Operator, id: &TenantId, job: &Job) {
     assert_eq!((&changed.name, changed.issuer_name.as_deref()), (&None, Some("Emisor SL")));
     assert_eq!(operator.tenant(id).await.unwrap(), changed);
 
-    let wanted = CreateApiKey {
-        tenant_id: id.clone(),
-        name: Some("lost".to_owned()),
-        scopes: vec![Scope::NifRead],
-        expires_at: None,
-    };
-    let lost = Uuid::parse_str(&operator.create_api_key(&wanted).await.unwrap().id).unwrap();
+    let wanted =
+        CreateApiKey { name: Some("lost".to_owned()), ..CreateApiKey::new(id.clone(), vec![Scope::NifRead]) };
+    let lost = operator.create_api_key(&wanted).await.unwrap().id;
     assert!(operator.revoke_api_key(lost).await.unwrap().revoked_at.is_some());
     let keys: Vec<_> = operator.api_keys(Some(id)).rows().try_collect().await.unwrap();
     assert_eq!(keys.len(), 3);
@@ -281,10 +269,10 @@ async fn partners(world: &World, partner: &Partner, parent: &TenantId) {
     partner.change_tenant(&id, &active).await.unwrap();
     assert_eq!(partner.tenants().rows().count().await, 1);
 
-    let key = CreateChildApiKey { name: None, scopes: vec![Scope::InvoicesRead], expires_at: None };
+    let key = CreateChildApiKey::new(vec![Scope::InvoicesRead]);
     let key = partner.create_api_key(&id, &key).await.unwrap();
     assert_eq!(partner.api_keys(&id).rows().count().await, 1);
-    let revoked = partner.revoke_api_key(&id, Uuid::parse_str(&key.id).unwrap()).await.unwrap();
+    let revoked = partner.revoke_api_key(&id, key.id).await.unwrap();
     assert!(revoked.revoked_at.is_some());
 
     let passphrase = Secret::new("test".into());

@@ -96,15 +96,8 @@ async fn an_invoice_goes_all_the_way() {
     assert!(admin.ready().await.unwrap().ready);
 
     // Account and key.
-    let tenant = CreateTenant {
-        id: TenantId::parse("erp").unwrap(),
-        name: Some("ERP".into()),
-        issuer_name: None,
-        plan_id: None,
-        parent_tenant_id: None,
-        allowed_nif: None,
-        client_sif_enabled: false,
-    };
+    let tenant =
+        CreateTenant { name: Some("ERP".into()), ..CreateTenant::new(TenantId::parse("erp").unwrap()) };
     assert_eq!(operator.create_tenant(&tenant).await.unwrap().tenant_id, tenant.id);
     assert_eq!(operator.create_tenant(&tenant).await.unwrap_err().status(), Some(409));
     let wanted = CreateApiKey {

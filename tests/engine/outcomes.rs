@@ -1,10 +1,12 @@
 //! From an acceptance to a final state, through everything that can go wrong on the way.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use verifactu_core::{
+    authority::Service,
     job::{Csv, FailureClass, JobState, Standing},
     ledger::HoldReason,
+    types::Date,
 };
 use verifactu_server::sandbox::{Effect, Fault, FaultSide, Holder, MessageKind};
 
@@ -298,5 +300,26 @@ async fn a_process_that_stops_after_sending_finds_out_what_became_of_it() {
         world.run_for(3 * MINUTE, MINUTE).await;
         assert_eq!(world.state(job).await, JobState::Succeeded);
         assert_eq!(world.sandbox.registrations(Some(ISSUER)).await.unwrap().len(), 1);
+    }
+}
+
+/// The authority would refuse the whole message for it.
+#[tokio::test]
+async fn a_last_day_that_the_authority_no_longer_takes_is_left_out() {
+    let world = World::new().await;
+    let mut renouncing = presentation(&world.sandbox, &Holder::seal(ISSUER, "Talleres Ebro SL"));
+    renouncing.verifactu_end = Date::parse("31-12-2026").ok();
+    *world.presenter.0.lock().unwrap() = Some(Arc::new(renouncing));
+    for (number, now, stated) in [
+        ("F-1", "2026-11-20T10:00:00Z", Some("31-12-2026")),
+        ("F-2", "2027-12-31T22:59:00Z", Some("31-12-2026")),
+        ("F-3", "2027-12-31T23:01:00Z", None),
+    ] {
+        world.clock.set(now.parse().unwrap());
+        let job = world.accept(send(number)).await.job.id;
+        world.run().await;
+        assert_eq!(world.state(job).await, JobState::Succeeded, "{number}");
+        let last = world.wire.passed(Service::Registration).pop().unwrap();
+        assert_eq!(last.last_day.as_deref(), stated, "{number}");
     }
 }

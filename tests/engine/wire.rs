@@ -37,6 +37,8 @@ pub struct Passed {
     /// How many records it carried.
     pub records: usize,
     pub incident: bool,
+    /// The last day of VERI*FACTU that its header states.
+    pub last_day: Option<String>,
 }
 
 /// What happens to the next registration.
@@ -82,6 +84,7 @@ impl Wire {
             issuer: issuer.to_owned(),
             records: body.matches(RECORD.0).count(),
             incident: body.contains("<Incidencia>S</Incidencia>"),
+            last_day: between(body, "<FechaFinVeriFactu>", "</FechaFinVeriFactu>").map(str::to_owned),
         });
     }
 }

@@ -119,7 +119,12 @@ impl World {
     pub fn without_signature(&self) {
         let mut current = self.presenter.0.lock().unwrap();
         let identity = current.as_ref().unwrap().identity.clone();
-        *current = Some(Arc::new(Presentation { identity, signer: None, representative: None }));
+        *current = Some(Arc::new(Presentation {
+            identity,
+            signer: None,
+            representative: None,
+            verifactu_end: None,
+        }));
     }
 
     /// The same engine on the same ledger, opened anew.
@@ -182,7 +187,7 @@ pub fn presentation(sandbox: &RunningSandbox, holder: &Holder) -> Presentation {
     let key = SecretBytes::new(issued.key_der().secret_der().to_vec());
     let identity = Identity::new(key, chain).unwrap();
     let signer = Some(Signer::new(&identity, EcKeys::Refuse).unwrap());
-    Presentation { identity: Arc::new(identity), signer, representative: None }
+    Presentation { identity: Arc::new(identity), signer, representative: None, verifactu_end: None }
 }
 
 pub fn tenant() -> TenantId {

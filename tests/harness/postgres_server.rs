@@ -4,7 +4,10 @@ use std::{
     fs,
     io::Write as _,
     net::{Ipv4Addr, TcpListener},
-    os::unix::{fs::chown, process::CommandExt as _},
+    os::unix::{
+        fs::{PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
@@ -14,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
 /// The server's superuser.
@@ -56,6 +60,26 @@ impl PostgresServer {
     /// A server with these settings, such as `max_connections=5`. `{dir}` in one stands for its directory.
     pub fn with(settings: &[&str]) -> Self {
         Self::prepared(tempfile::tempdir().unwrap(), settings)
+    }
+
+    /// A server that speaks TLS as `localhost`, and the certificate of its CA in PEM.
+    pub fn with_tls() -> (Self, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let ca = params.self_signed(&key).unwrap().pem();
+        let issuer = Issuer::new(params, key);
+        let key = KeyPair::generate().unwrap();
+        let leaf =
+            CertificateParams::new(vec!["localhost".into()]).unwrap().signed_by(&key, &issuer).unwrap();
+        for (name, pem) in [("leaf.pem", leaf.pem()), ("key.pem", key.serialize_pem())] {
+            let file = directory.path().join(name);
+            fs::write(&file, pem).unwrap();
+            fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let tls = ["ssl=on", "ssl_cert_file={dir}/leaf.pem", "ssl_key_file={dir}/key.pem"];
+        (Self::prepared(directory, &[&["fsync=off"], &tls[..]].concat()), ca)
     }
 
     /// A server with a directory that already holds what its settings name.
@@ -159,6 +183,16 @@ impl PostgresServer {
         format!("postgres://{USER}:{password}@127.0.0.1:{}/{database}", self.port)
     }
 
+    /// Has PostgreSQL's own tools copy a database into a file, as an operator does.
+    pub fn dump(&self, address: &str, file: &Path) {
+        tool("pg_dump", &[&format!("--dbname={address}"), "--format=custom", "--file"], file);
+    }
+
+    /// Brings a dump into another database.
+    pub fn load(&self, address: &str, dump: &Path) {
+        tool("pg_restore", &[&format!("--dbname={address}"), "--exit-on-error"], dump);
+    }
+
     /// Runs statements in a database.
     pub async fn run(&self, database: &str, statements: &str) {
         connect(&self.address(database)).await.batch_execute(statements).await.unwrap();
@@ -239,6 +273,11 @@ fn binary(name: &str) -> PathBuf {
         versions.map(|version| version.path().join("bin").join(name)).filter(|path| path.exists()).collect();
     found.sort();
     found.pop().unwrap_or_else(|| name.into())
+}
+
+fn tool(name: &str, arguments: &[&str], file: &Path) {
+    let output = Command::new(binary(name)).args(arguments).arg(file).output().unwrap();
+    assert!(output.status.success(), "{name}: {}", super::programs::said(&output));
 }
 
 /// The server refuses to run as root, so that it gets another user where the tests do.

@@ -2,7 +2,11 @@
 
 use std::{path::Path, process::Command, time::Duration};
 
-use harness::programs::{program, said, workspace};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use harness::{
+    postgres_server::PostgresServer,
+    programs::{program, said, workspace},
+};
 use serde_json::{Value, json};
 
 use crate::place::{Place, text};
@@ -90,6 +94,66 @@ fn the_settings_are_told_with_their_sources_and_without_secrets() {
     }
     let output = check(&BARE[2..]);
     assert!(!output.status.success() && said(&output).contains("--environment"), "{}", said(&output));
+}
+
+/// No process makes secrets of its own for a ledger that it shares, and none is started without the roots
+/// that it was told to trust.
+#[test]
+fn a_shared_ledger_is_refused_without_its_secrets_and_roots() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("roots.pem");
+    std::fs::write(&file, "no certificate").unwrap();
+    let vault = format!("1:{}", BASE64.encode([7; 32]));
+    let (vault, pepper) = (["--vault-key", &vault], ["--key-pepper", "pepper"]);
+    let both = [vault, pepper].concat();
+    let ledger = "postgres://user:hush@localhost:1/ledger";
+    for (ledger, more, wanted) in [
+        (ledger, vec![], "--vault-key is required with a shared ledger"),
+        (ledger, pepper.to_vec(), "--vault-key is required with a shared ledger"),
+        (ledger, vault.to_vec(), "--key-pepper is required with a shared ledger"),
+        (ledger, [&both[..], &["--ledger-ca", "/no/such/file"]].concat(), "/no/such/file: cannot be read"),
+        (ledger, [&both[..], &["--ledger-ca", text(&file)]].concat(), "not certificates in PEM"),
+        ("postgres://user:hush@localhost", both.clone(), "the address is not postgres://"),
+    ] {
+        for command in [&["serve"][..], &["config", "check"]] {
+            let output = Command::new(program("verifactu-server"))
+                .args(command)
+                .args(&BARE[..2])
+                .args(&BARE[4..])
+                .args(["--data-dir", text(folder.path()), "--ledger", ledger])
+                .args(&more)
+                .output()
+                .unwrap();
+            let said = said(&output);
+            assert!(!output.status.success() && said.contains(wanted), "{command:?} {more:?}: {said}");
+            assert!(!said.contains("hush"), "{said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_shared_ledger_is_reached_by_the_roots_that_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, ca) = PostgresServer::with_tls();
+    let address =
+        format!("{}?sslmode=verify-full", server.database().await.replace("127.0.0.1", "localhost"));
+    let key = rcgen::KeyPair::generate().unwrap();
+    let stranger = rcgen::CertificateParams::new(Vec::new()).unwrap().self_signed(&key).unwrap().pem();
+    let vault = format!("1:{}", BASE64.encode([7; 32]));
+    for (roots, trusted) in [(stranger, false), (ca, true)] {
+        let file = folder.path().join("roots.pem");
+        std::fs::write(&file, roots).unwrap();
+        let output = Command::new(program("verifactu-server"))
+            .arg("migrate")
+            .args(&BARE[..2])
+            .args(&BARE[4..])
+            .args(["--data-dir", text(folder.path()), "--ledger", &address, "--ledger-ca", text(&file)])
+            .args(["--vault-key", &vault, "--key-pepper", "pepper"])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.success(), trusted, "{}", said(&output));
+        assert!(trusted || said(&output).contains("certificate"), "{}", said(&output));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

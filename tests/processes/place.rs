@@ -18,6 +18,8 @@ pub struct Place {
     pub data: tempfile::TempDir,
     pub sandbox: Process,
     pub http: reqwest::Client,
+    /// Address of the service's ledger, if that is in PostgreSQL.
+    pub ledger: Option<String>,
 }
 
 impl Place {
@@ -40,7 +42,7 @@ impl Place {
         );
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
-        Self { data, sandbox, http }
+        Self { data, sandbox, http, ledger: None }
     }
 
     /// Short waits, so that what a crash left open is looked into at once.
@@ -58,15 +60,20 @@ impl Place {
 
     pub fn settings(&self) -> Vec<String> {
         let data = self.data.path().join("service");
-        let settings = [
+        let (url, ca) = (self.sandbox.told("url"), self.sandbox.told("ca"));
+        let mut settings = vec![
             ("data-dir", text(&data)),
             ("environment", "sandbox"),
-            ("authority-url", &self.sandbox.told("url")),
-            ("authority-ca", &self.sandbox.told("ca")),
+            ("authority-url", &*url),
+            ("authority-ca", &*ca),
             ("rates", "false"),
             ("initial-wait", "1s"),
             ("retry-waits", "1s,1s,1s,1s,1s,1s,1s,1s"),
         ];
+        let vault = format!("1:{}", BASE64.encode([7; 32]));
+        if let Some(ledger) = &self.ledger {
+            settings.extend([("ledger", &**ledger), ("vault-key", &vault), ("key-pepper", "pepper")]);
+        }
         settings.into_iter().flat_map(|(name, value)| [format!("--{name}"), value.to_owned()]).collect()
     }
 

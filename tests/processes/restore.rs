@@ -1,4 +1,4 @@
-//! A ledger restored from an old backup: nothing acknowledged since is linked to again, and what the
+//! A ledger restored from an old backup or dump: nothing acknowledged since is linked to again, and what the
 //! authority holds already is not sent twice.
 
 use std::{
@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use harness::programs::{Process, said};
+use harness::{
+    postgres_server::PostgresServer,
+    programs::{Process, said},
+};
 use serde_json::{Value, json};
 
 use crate::place::{Place, text};
@@ -157,4 +160,84 @@ async fn an_old_backup_forks_nothing() {
         assert_eq!(place.get(&service, &key, &path).await["valid"], true);
     }
     assert!(service.terminate(Duration::from_secs(10)), "a stop ends in time");
+}
+
+/// Has a command refused, with these words.
+fn assert_refused(place: &Place, words: &[&str], wanted: &str) {
+    let output = place.command(words);
+    assert!(!output.status.success() && said(&output).contains(wanted), "{words:?}: {}", said(&output));
+    assert!(!said(&output).contains("correct"), "no password is shown: {}", said(&output));
+}
+
+fn verified(place: &Place) -> Value {
+    let output = place.command(&["chain", "verify"]);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)))
+}
+
+/// PostgreSQL's own tools make the dump and bring it into another database.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_old_dump_forks_nothing() {
+    let server = PostgresServer::quick();
+    let live = server.database().await;
+    let mut place = Place::new();
+    place.ledger = Some(live.clone());
+    let mut known = Acknowledged::default();
+    let service = place.serve();
+    let key = place.account(&service).await;
+    let first = known.send(&place, &service, &key, "D-1").await;
+    job_when(&place, &service, &key, &first, "SUCCEEDED").await;
+
+    // One record is under way when the dump is made, and one is acknowledged after it.
+    place.arm(json!({"fault": "cut", "stored": false, "times": 0, "on": "submission"})).await;
+    let waiting = known.send(&place, &service, &key, "D-2").await;
+    let dump = place.data.path().join("dump");
+    server.dump(&live, &dump);
+    place.http.delete(format!("{}/faults", place.sandbox.told("admin"))).send().await.unwrap();
+    let lost = known.send(&place, &service, &key, "D-3").await;
+    for job in [&waiting, &lost] {
+        job_when(&place, &service, &key, job, "SUCCEEDED").await;
+    }
+
+    // Beside the service a ledger is read, and nothing else.
+    assert_eq!(verified(&place), json!({ "valid": true, "chains": 1, "records": 3 }));
+    assert_refused(&place, &["restore"], "in use");
+    assert_refused(&place, &["restore", "--from", text(&dump)], "pg_restore");
+    assert_refused(&place, &["backup", "--to", text(&dump)], "pg_dump");
+    service.kill();
+
+    let restored = server.database().await;
+    place.ledger = Some(restored.clone());
+    for words in [&["restore"][..], &["chain", "verify"]] {
+        assert_refused(&place, words, "the database holds no ledger");
+    }
+    // What was refused has left nothing that would stand in the dump's way.
+    server.load(&restored, &dump);
+    let output = place.command(&["restore"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told, json!({ "restored": "postgres", "closedChains": 1 }));
+
+    let service = place.serve();
+    let found = job_when(&place, &service, &key, &waiting, "SUCCEEDED").await;
+    assert_eq!(found["result"]["authority"]["reconciled"], true, "{found}");
+    let next = known.send(&place, &service, &key, "D-4").await;
+    job_when(&place, &service, &key, &next, "SUCCEEDED").await;
+    assert_eq!(place.registered().await, ["D-1", "D-2", "D-3", "D-4"], "nothing was sent twice");
+    known.assert_no_fork(2);
+    assert!(service.terminate(Duration::from_secs(10)), "a stop ends in time");
+
+    // Who may only read can verify, and finds what was changed.
+    let database = restored.rsplit('/').next().unwrap();
+    let reader =
+        "CREATE ROLE reader LOGIN PASSWORD 'correct'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader";
+    server.run(database, reader).await;
+    place.ledger = Some(restored.replace("postgres:correct%20horse@", "reader:correct@"));
+    assert_eq!(verified(&place), json!({ "valid": true, "chains": 2, "records": 3 }));
+    let damage = "ALTER TABLE record DISABLE TRIGGER record_unchanged; UPDATE record SET xml = \
+                  convert_to(replace(convert_from(xml, 'UTF8'), 'D-2', 'D-9'), 'UTF8') WHERE position = 2";
+    server.run(database, damage).await;
+    let output = place.command(&["chain", "verify"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains(r#""posicion":2"#) && told.contains(r#""valid":false"#), "{told}");
 }

@@ -115,6 +115,7 @@ const HELD_BY: &[(u32, &[&str])] = &[
         &[
             "tests/engine/place::replays_and_repeated_invoices_append_nothing",
             "verifactu-core/src/testing/ledger/append::l06_an_invoice_is_submitted_once",
+            "verifactu-core/src/testing/ledger/append::l19_records_of_an_invoice_see_one_another",
             "tests/engine/paths::an_invoice_that_came_to_nothing_can_be_corrected",
         ],
     ),
@@ -123,6 +124,7 @@ const HELD_BY: &[(u32, &[&str])] = &[
         &[
             "tests/engine/place::flags_follow_what_the_authority_will_hold",
             "tests/engine/paths::a_correction_made_while_the_refused_record_is_under_way_counts_it_as_held",
+            "tests/ledger/postgres/races::a_repeat_and_a_new_invoice_know_of_each_other",
         ],
     ),
     (
@@ -135,7 +137,14 @@ const HELD_BY: &[(u32, &[&str])] = &[
     ),
     (17, &["tests/ledger/sqlite/damage::a_ledger_belongs_to_one_environment"]),
     (18, &["tests/rules/rules::classification", "tests/rules/bodies::further_spellings_say_the_same"]),
-    (19, &["tests/api/operator::the_representative_stands_in_the_header"]),
+    (
+        19,
+        &[
+            "tests/api/operator::the_representative_stands_in_the_header",
+            "tests/api/operator::the_last_day_of_verifactu_stands_in_the_header",
+            "tests/engine/outcomes::a_last_day_that_the_authority_no_longer_takes_is_left_out",
+        ],
+    ),
     (
         20,
         &[
@@ -216,7 +225,13 @@ const HELD_BY: &[(u32, &[&str])] = &[
         ],
     ),
     (33, &["tests/api/keeping::messages_attempts_and_deliveries_are_forgotten_after_ninety_days"]),
-    (34, &["tests/processes/restore::an_old_backup_forks_nothing"]),
+    (
+        34,
+        &[
+            "tests/processes/restore::an_old_backup_forks_nothing",
+            "tests/processes/restore::an_old_dump_forks_nothing",
+        ],
+    ),
     (
         35,
         &[

@@ -62,7 +62,7 @@ fn the_documentation_shows_the_table() {
 }
 
 const KINDS: [(Coverage, &str, &str); 6] = [
-    (Coverage::Rule, "rule", "A rule finds it in the statement, before there is a record."),
+    (Coverage::Rule, "rule", "A rule finds it in what is stated, before there is a record or a message."),
     (Coverage::Ledger, "ledger", "Chain and ledger see to it while the record is sealed and sent."),
     (Coverage::Value, "value", "It is refused when a value is read, and cannot be built."),
     (Coverage::Written, "written", "What writes the message never writes it."),

@@ -5,6 +5,7 @@ mod bodies;
 mod coverage;
 mod doubts;
 mod examples;
+mod header;
 mod json;
 mod matrix;
 #[allow(clippy::disallowed_methods, clippy::print_stderr, unreachable_pub, reason = "shared with `wire`")]

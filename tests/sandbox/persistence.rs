@@ -147,7 +147,10 @@ async fn certificates_from_the_command_line() {
     };
     assert!(parse(&["--kind", "representative"]).is_err());
     let cli = parse(&["--kind", "representative", "--entity-nif", "B12345674", "--entity-name", "E SL"]);
-    cli.unwrap().pki.run().await.unwrap();
+    let mut said = Vec::new();
+    cli.unwrap().pki.run(&mut said).await.unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&said).unwrap();
+    assert_eq!((said["pkcs12"].as_str(), said["pem"].as_str()), (Some(&*p12), Some(&*pem)));
     let text = std::fs::read_to_string(&pem).unwrap();
     assert!(text.contains("BEGIN CERTIFICATE") && text.contains("BEGIN PRIVATE KEY"));
     assert!(!std::fs::read(&p12).unwrap().is_empty());

@@ -131,11 +131,18 @@ async fn faults_of_the_header() {
     let answer = bench.post(envelope_with(&end("15-06-2026"), &records)).await;
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(answer.text("tik:FechaFinVeriFactu"), "15-06-2026");
+    bench.set_clock("2026-12-31T23:59:59+01:00");
+    let answer = bench.post(envelope_with(&end("30-12-2029"), &records)).await;
+    assert_eq!(answer.status, StatusCode::OK);
     bench.set_clock("2027-01-01T00:00:00+01:00");
     bench.post(envelope_with(&end("15-06-2026"), &records)).await.assert_fault(4120, "anterior.");
     let answer = bench.post(envelope_with(&end("31-12-2026"), &records)).await;
     assert_eq!(answer.status, StatusCode::OK);
-    bench.post(envelope_with(&end("31-12-2025"), &records)).await.assert_fault(4120, "anterior.");
+    let answer = bench.post(envelope_with(&end("31-12-2027"), &records)).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    for day in ["31-12-2025", "30-12-2026", "31-12-2028"] {
+        bench.post(envelope_with(&end(day), &records)).await.assert_fault(4120, "anterior.");
+    }
 }
 
 #[tokio::test]

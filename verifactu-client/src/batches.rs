@@ -15,6 +15,20 @@ impl Client {
     /// Sends and cancels up to 1000 invoices in their order; each has its own key and outcome. The same
     /// items may be sent again, as a batch of their own: each is found by its key.
     ///
+    /// ```no_run
+    /// # use verifactu_client::{Client, Error, IdempotencyKey, api::{BatchOutcome, SendInvoice}};
+    /// # async fn run(client: Client, stored: Vec<(IdempotencyKey, SendInvoice)>) -> Result<(), Error> {
+    /// let items = stored.into_iter().map(|(key, invoice)| key.send(invoice)).collect();
+    /// for item in client.send_batch(items).await?.items {
+    ///     match item.outcome {
+    ///         BatchOutcome::Job { job_id, .. } => println!("{}: job {job_id}", item.index),
+    ///         BatchOutcome::Refused { error } => println!("{}: {}", item.index, error.message),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error`], for the batch as a whole. What was refused of it is told item by item.
     pub async fn send_batch(&self, items: Vec<BatchItem>) -> Result<BatchTaken, Error> {

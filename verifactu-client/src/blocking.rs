@@ -167,13 +167,15 @@ impl Client {
         preview(invoice: &SendInvoice) -> Preview;
         job(id: JobId) -> Job;
         wait_for_job(id: JobId, patience: Duration) -> Job;
-        attempts(id: JobId) -> Vec<JobAttempt>;
+        job_attempts(id: JobId) -> Vec<JobAttempt>;
         job_xml(id: JobId) -> Vec<u8>;
         job_answer_xml(id: JobId) -> Vec<u8>;
         qr_svg(id: JobId) -> String;
         qr_png(id: JobId) -> Vec<u8>;
         qr_text(id: JobId) -> String;
         record_qr_svg(id: RecordId) -> String;
+        record_qr_png(id: RecordId) -> Vec<u8>;
+        record_qr_text(id: RecordId) -> String;
         me() -> Me;
         plan() -> PlanStatus;
         usage(months: u32) -> Vec<MonthlyUsage>;

@@ -45,6 +45,18 @@ impl RetryPolicy {
 }
 
 /// Builds a [`Client`].
+///
+/// ```
+/// use std::time::Duration;
+/// use verifactu_client::{Client, RetryPolicy, types::Secret};
+///
+/// let client = Client::builder("https://verifactu.example.com/v1")
+///     .api_key(Secret::new("vf_abc".to_owned()))
+///     .timeout(Duration::from_secs(10))
+///     .retry(RetryPolicy { attempts: 2, ..RetryPolicy::default() })
+///     .build()?;
+/// # Ok::<(), verifactu_client::ConfigurationError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ClientBuilder {

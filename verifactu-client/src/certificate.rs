@@ -19,7 +19,17 @@ const PATH: &str = "/me/certificate";
 const FRAME: usize = 64;
 
 impl Client {
-    /// Uploads a certificate, or puts it in the place of the one before.
+    /// Uploads a certificate, or puts it in the place of the one before. What waited for one is sent.
+    ///
+    /// ```no_run
+    /// # use verifactu_client::{Client, types::{Secret, SecretBytes}};
+    /// # async fn run(client: Client, passphrase: Secret) -> Result<(), Box<dyn std::error::Error>> {
+    /// let pfx = SecretBytes::new(std::fs::read("company.p12")?);
+    /// let status = client.upload_certificate(&pfx, &passphrase).await?;
+    /// println!("{:?} more days", status.certificate.map(|certificate| certificate.days_until_expiry));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error`]; for a file that cannot be used, a service error of status 422.

@@ -8,6 +8,20 @@ use verifactu_core::{
 };
 
 /// Why there is no answer to a request, or not the one that was wished for.
+///
+/// ```no_run
+/// # use verifactu_client::{Client, Error, IdempotencyKey, api::SendInvoice};
+/// # async fn run(client: Client, key: IdempotencyKey, invoice: SendInvoice) {
+/// match client.send_invoice(&key, &invoice).await {
+///     Ok(submitted) => println!("job {}", submitted.job_id()),
+///     Err(Error::Service(error)) if error.is_validation() => println!("{:?}", error.document.details),
+///     Err(Error::Service(error)) if error.is_already_submitted() => println!("{:?}", error.document.job_id),
+///     // The invoice may have arrived. Keep the key, and send the same again.
+///     Err(error) if error.is_retryable() => println!("later, at least in {:?}", error.retry_after()),
+///     Err(error) => println!("{error}, request {:?}", error.request_id()),
+/// }
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -168,7 +182,7 @@ impl ServiceError {
 
     /// The key is missing, wrong, revoked or expired, or lacks a scope.
     #[must_use]
-    pub const fn is_access(&self) -> bool {
+    pub const fn is_access_denied(&self) -> bool {
         matches!(self.status, 401 | 403)
     }
 

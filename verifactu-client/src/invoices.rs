@@ -126,6 +126,20 @@ impl Client {
     /// Sends an invoice and waits until its job is final, or the patience is over: then the job is
     /// given as it stands, and goes on by itself.
     ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use verifactu_client::{Client, Error, IdempotencyKey, api::{JobStatus, SendInvoice}};
+    /// # async fn run(client: Client, key: IdempotencyKey, invoice: SendInvoice) -> Result<(), Error> {
+    /// let job = client.send_and_wait(&key, &invoice, Duration::from_secs(90)).await?;
+    /// match job.status {
+    ///     JobStatus::Succeeded => println!("receipt {:?}", job.result.and_then(|result| result.qr_info.csv)),
+    ///     JobStatus::Dead => println!("rejected for good: {:?}", job.last_error),
+    ///     _ => println!("on its way; tried again at {:?}", job.next_retry_at),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error`].
     pub async fn send_and_wait(

@@ -36,7 +36,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error`].
-    pub async fn attempts(&self, id: JobId) -> Result<Vec<JobAttempt>, Error> {
+    pub async fn job_attempts(&self, id: JobId) -> Result<Vec<JobAttempt>, Error> {
         let answer = self.call(&Request::get(format!("/jobs/{id}/attempts"))).await?;
         answer.json().map(|attempts: JobAttempts| attempts.attempts)
     }
@@ -127,6 +127,22 @@ impl Client {
     /// [`Error`].
     pub async fn record_qr_svg(&self, id: RecordId) -> Result<String, Error> {
         self.picture(format!("/me/invoice-records/{id}/qr"), "svg").await?.text("image/svg+xml")
+    }
+
+    /// The QR of a record's invoice as PNG.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn record_qr_png(&self, id: RecordId) -> Result<Vec<u8>, Error> {
+        self.picture(format!("/me/invoice-records/{id}/qr"), "png").await?.raw("image/png")
+    }
+
+    /// The text of the QR of a record's invoice.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn record_qr_text(&self, id: RecordId) -> Result<String, Error> {
+        self.picture(format!("/me/invoice-records/{id}/qr"), "txt").await?.text("text/plain")
     }
 
     async fn picture(&self, path: String, format: &str) -> Result<Answer, Error> {

@@ -45,7 +45,26 @@
 //! # }
 //! ```
 //!
-//! Errors are told apart by [`Error`]: first of all the service's own error document, typed.
+//! Where to look:
+//!
+//! | to | see |
+//! |---|---|
+//! | send, cancel, send many | [`Client::send_invoice`], [`Client::cancel_invoice`], [`Client::send_batch`] |
+//! | know what became of it | [`Client::wait_for_job`], [`Client::jobs`], [`Client::invoice_records`], [`webhook`] |
+//! | print the QR | [`Client::qr_svg`], [`Client::qr_png`], [`Submitted::qr_info`] |
+//! | keep a copy of every record | [`Client::export`] |
+//! | ask the authority | [`Client::lookup`], [`Client::verify_nif`] |
+//! | upload the certificate | [`Client::upload_certificate`] |
+//! | handle failures | [`Error`], [`RetryPolicy`] |
+//! | manage accounts and keys | [`Operator`], [`Partner`] |
+//!
+//! The types of requests and answers are those of the service itself: [`api`] has them, [`types`] what they are
+//! made of. Answers may gain members and codes; what a version does not know of them it leaves aside, or shows as
+//! text.
+//!
+//! A [`Client`] is `Send` and `Sync`, cheap to clone, and needs a Tokio runtime; so do the futures and streams it
+//! gives. With the feature `blocking` there is a twin whose calls wait, for programs without one. The feature
+//! `cli` is for the command line tool `verifactu` alone.
 
 mod account;
 mod authority;

@@ -22,9 +22,25 @@ pub struct Page<T> {
     pub next: Option<Cursor>,
 }
 
-/// Where a page of a list begins. It stays good while rows are added.
+/// Where a page of a list begins. It stays good while rows are added, and as text it can be handed on, such
+/// as in the address of a page's successor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor(String);
+
+impl Cursor {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Cursor {
+    /// A text that was handed on; the service checks it.
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
 
 /// A list that can be asked for; nothing was asked yet.
 ///

@@ -18,6 +18,24 @@ use crate::{
 };
 
 /// What the operator can do; needs the operator's key. Every call is written to the audit log.
+///
+/// ```no_run
+/// use verifactu_client::{Client, api::{CreateApiKey, CreateTenant, Scope}, types::{Secret, TenantId}};
+///
+/// # async fn run(operators_key: Secret) -> Result<(), Box<dyn std::error::Error>> {
+/// let service = Client::builder("https://verifactu.example.com/v1").admin_key(operators_key).build()?;
+/// let operator = service.operator();
+/// let account = CreateTenant {
+///     issuer_name: Some("TALLERES EBRO SL".to_owned()),
+///     ..CreateTenant::new(TenantId::parse("ebro")?)
+/// };
+/// operator.create_tenant(&account).await?;
+/// let scopes = vec![Scope::InvoicesWrite, Scope::InvoicesRead, Scope::CertificatesWrite];
+/// let created = operator.create_api_key(&CreateApiKey::new(account.id, scopes)).await?;
+/// println!("{} for the customer; it is shown once", created.key.expose());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Operator(Client);
 

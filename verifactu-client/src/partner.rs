@@ -18,6 +18,23 @@ use crate::{
 
 /// What a partner can do for its child accounts; needs a key with partner scopes. A partner sees its own
 /// children alone, and does not send for them.
+///
+/// ```no_run
+/// # use verifactu_client::{Client, api::{CreateChildApiKey, CreateChildTenant, Scope}, types::Nif};
+/// # async fn run(client: Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let partner = client.partner();
+/// let child = CreateChildTenant {
+///     id: None,
+///     name: "Talleres Ebro".to_owned(),
+///     allowed_nif: Nif::parse("B12345674")?,
+/// };
+/// let child = partner.create_tenant(&child).await?.tenant_id;
+/// let scopes = vec![Scope::InvoicesWrite, Scope::InvoicesRead, Scope::CertificatesWrite];
+/// let created = partner.create_api_key(&child, &CreateChildApiKey::new(scopes)).await?;
+/// println!("{} for the client", created.key.expose());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Partner(Client);
 

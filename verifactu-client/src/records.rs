@@ -1,7 +1,10 @@
 //! The records of the account, with their exact bytes.
 
+use std::error::Error as StdError;
+
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _, stream};
+use reqwest::StatusCode;
 use verifactu_core::{
     api::{ExportFilter, ExportedRecord, InvoiceRecord, InvoiceRecords, RecordFilter},
     types::RecordId,
@@ -37,6 +40,18 @@ impl Client {
     /// Every record with its exact bytes, chain by chain in the order of each. The stream ends with its
     /// first error; one that ends without is whole.
     ///
+    /// ```no_run
+    /// # use verifactu_client::{Client, Error, api::ExportFilter};
+    /// use futures_util::TryStreamExt as _;
+    /// # async fn run(client: Client) -> Result<(), Error> {
+    /// let mut records = std::pin::pin!(client.export(&ExportFilter::default()).await?);
+    /// while let Some(record) = records.try_next().await? {
+    ///     println!("{} {} {}", record.chain_id, record.posicion, record.xml.len());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error`], for the request itself.
     pub async fn export(
@@ -53,7 +68,7 @@ impl Client {
                     return Ok(Some((read(&line)?, (pieces, kept))));
                 }
                 if kept.len() > MAX_LINE {
-                    return Err(Error::Transport("a line of the export is too long".into()));
+                    return Err(unexpected("a line of the export is too long"));
                 }
                 match pieces.next().await.transpose()? {
                     Some(piece) => kept.extend_from_slice(&piece),
@@ -78,5 +93,11 @@ impl Client {
 }
 
 fn read(line: &[u8]) -> Result<ExportedRecord, Error> {
-    serde_json::from_slice(line).map_err(|error| Error::Transport(error.into()))
+    serde_json::from_slice(line).map_err(unexpected)
+}
+
+/// The answer began as a success, and is not what it should be.
+fn unexpected(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+    let (status, source) = (StatusCode::OK.as_u16(), Some(source.into()));
+    Error::Unexpected { status, request_id: None, retry_after: None, excerpt: String::new(), source }
 }

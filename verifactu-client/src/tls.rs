@@ -12,7 +12,15 @@ use rustls::{
 use crate::ConfigurationError;
 
 /// Under which roots the service's certificate must stand.
+///
+/// ```no_run
+/// use verifactu_client::{Client, Trust};
+/// let own = Trust::Only(std::fs::read("company-ca.pem")?);
+/// let client = Client::builder("https://verifactu.intranet/v1").trust(own).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Trust {
     /// Those of the operating system.
     #[default]

@@ -68,8 +68,8 @@
 //! Features only add. Without any there are model, rules, huella and chain, QR, REST types and webhook
 //! signatures. `xml` adds the authority's XML, `signing` certificates and signatures, `engine` ledger,
 //! queue and engine, `https` the way to the authority, `sqlite` the embedded ledger. The default is all
-//! of these. `redis` adds the queue that several processes share, `testing` the suites that a ledger or a
-//! queue of your own has to pass.
+//! of these. `postgres` adds the ledger and `redis` the queue that several processes share, `testing` the suites
+//! that a ledger or a queue of your own has to pass, `schema` JSON schemas of the REST types.
 
 pub mod api;
 #[cfg(feature = "engine")]

@@ -132,7 +132,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn Error + Send + Sync>>
             log::start(LogConfig { format: LogFormat::Json, level: tracing::Level::INFO });
             sandbox.run(io::stdout(), asked_to_stop()).await?;
         }
-        Command::SandboxCertificate(certificate) => certificate.run().await?,
+        Command::SandboxCertificate(certificate) => certificate.run(io::stdout()).await?,
         Command::Demo(demo) => {
             log::start(LogConfig { format: LogFormat::Text, level: tracing::Level::ERROR });
             if demo.run(io::stdout(), asked_to_stop()).await? == Verdict::Otherwise {

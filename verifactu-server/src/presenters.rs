@@ -14,10 +14,9 @@ use sha2::{Digest, Sha256};
 use verifactu_core::{
     certificate::{CertificateError, Identity, Vault},
     engine::{Presentation, PresenterError, Presenters},
-    ledger::{Accounts, LedgerError, SealedCertificate},
+    ledger::{Accounts, LedgerError, SealedCertificate, Tenant},
     signature::{EcKeys, Signer, SigningError},
     types::{Clock, Nif, TenantId},
-    xml::envelope::SpanishParty,
 };
 
 use crate::config::SignatureMode;
@@ -120,8 +119,7 @@ impl Presenters for AccountPresenters {
         let valid = |found: &Arc<Presentation>| self.clock.now() <= found.identity.certificate().not_after;
         let presentation = found.filter(valid);
         let account = self.accounts.tenant(tenant).await.map_err(|e| PresenterError(e.into()))?;
-        let representative = account.and_then(|account| account.representative);
-        Ok(presentation.map(|presentation| naming(presentation, representative)))
+        Ok(presentation.map(|presentation| stating(presentation, account)))
     }
 
     /// Opens the certificate of every account. The authority suspends nobody often.
@@ -158,13 +156,14 @@ fn same_holder(one: &Identity, other: &Identity) -> bool {
     }
 }
 
-/// The same presentation, with a representative if there is one.
-fn naming(presentation: Arc<Presentation>, representative: Option<SpanishParty>) -> Arc<Presentation> {
-    if representative.is_none() {
+/// The same presentation, with what the account states in the header of its messages.
+fn stating(presentation: Arc<Presentation>, account: Option<Tenant>) -> Arc<Presentation> {
+    let Some(Tenant { representative, verifactu_end, .. }) = account else { return presentation };
+    if representative.is_none() && verifactu_end.is_none() {
         return presentation;
     }
     let (identity, signer) = (presentation.identity.clone(), presentation.signer.clone());
-    Arc::new(Presentation { identity, signer, representative })
+    Arc::new(Presentation { identity, signer, representative, verifactu_end })
 }
 
 /// How an identity presents: with its signature, where the settings and its key allow one.
@@ -183,5 +182,10 @@ fn present(identity: Identity, signature: SignatureMode) -> Result<Arc<Presentat
         }
         Err(error) => return Err(error),
     };
-    Ok(Arc::new(Presentation { identity: Arc::new(identity), signer, representative: None }))
+    Ok(Arc::new(Presentation {
+        identity: Arc::new(identity),
+        signer,
+        representative: None,
+        verifactu_end: None,
+    }))
 }

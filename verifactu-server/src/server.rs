@@ -406,11 +406,8 @@ pub(crate) fn prepare_directory(directory: &Path) -> Result<(), StartError> {
 pub(crate) async fn configured_store(
     config: &Config,
 ) -> Result<(Arc<dyn Ledger>, Arc<dyn Accounts>), StartError> {
-    if let LedgerConfig::Postgres { address, ca, connections } = &config.ledger {
-        let roots = ca.as_deref().map(read_roots).transpose()?;
-        let options = PostgresOptions { connections: *connections, roots, ..PostgresOptions::default() };
-        let ledger = PostgresLedger::open(address.expose(), config.environment, &options).await?;
-        let ledger = Arc::new(ledger);
+    if let Some((address, options)) = shared_ledger(config)? {
+        let ledger = Arc::new(PostgresLedger::open(address, config.environment, &options).await?);
         return Ok((ledger.clone(), ledger));
     }
     let (file, environment) = (config.ledger_file(), config.environment);
@@ -421,8 +418,20 @@ pub(crate) async fn configured_store(
     Ok((ledger.clone(), ledger))
 }
 
+/// The address of the ledger that several processes share, and how to use its server; `None` for the
+/// embedded one.
+pub(crate) fn shared_ledger(config: &Config) -> Result<Option<(&str, PostgresOptions)>, StartError> {
+    let LedgerConfig::Postgres { address, ca, connections } = &config.ledger else { return Ok(None) };
+    let roots = ca.as_deref().map(read_roots).transpose()?;
+    let options = PostgresOptions { connections: *connections, roots, ..PostgresOptions::default() };
+    Ok(Some((address.expose(), options)))
+}
+
 /// Proves that everything the settings name can be used, and makes or opens nothing.
 pub(crate) fn check(config: &Config) -> Result<(), StartError> {
+    if let Some((address, options)) = shared_ledger(config)? {
+        PostgresLedger::check(address, &options)?;
+    }
     configured_queue(config, &UuidV7Ids)?;
     https_authority(config)?;
     if let Some(identity) = &config.certificates.development {

@@ -1,7 +1,6 @@
 //! Addresses, passwords, TLS, and databases that are no ledger of ours.
 
 use harness::postgres_server::{PostgresServer, connect};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use verifactu_core::{
     ledger::{
         Ledger, LedgerErrorKind,
@@ -11,7 +10,10 @@ use verifactu_core::{
     types::Environment,
 };
 
-use super::{open, support::count};
+use super::{
+    open,
+    support::{WAITS, assert_passing, count, until},
+};
 
 async fn refused(address: &str, environment: Environment, options: &PostgresOptions) -> PostgresSetupError {
     PostgresLedger::open(address, environment, options).await.unwrap_err()
@@ -20,6 +22,13 @@ async fn refused(address: &str, environment: Environment, options: &PostgresOpti
 async fn refused_by(address: &str) -> (LedgerErrorKind, String) {
     match refused(address, Environment::Sandbox, &PostgresOptions::default()).await {
         PostgresSetupError::Ledger(error) => (error.kind, format!("{error} {error:?}")),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn assert_kind(error: PostgresSetupError, kind: LedgerErrorKind) {
+    match error {
+        PostgresSetupError::Ledger(error) => assert_eq!(error.kind, kind, "{error:?}"),
         other => panic!("{other:?}"),
     }
 }
@@ -49,24 +58,7 @@ async fn a_wrong_password_is_told_and_not_shown() {
 
 #[tokio::test]
 async fn tls_trusts_the_roots_that_were_given_and_no_others() {
-    let directory = tempfile::tempdir().unwrap();
-    let key = KeyPair::generate().unwrap();
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let ca = params.self_signed(&key).unwrap().pem();
-    let issuer = Issuer::new(params, key);
-    let key = KeyPair::generate().unwrap();
-    let leaf = CertificateParams::new(vec!["localhost".into()]).unwrap().signed_by(&key, &issuer).unwrap();
-    for (name, pem) in [("leaf.pem", leaf.pem()), ("key.pem", key.serialize_pem())] {
-        let file = directory.path().join(name);
-        std::fs::write(&file, pem).unwrap();
-        let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        std::fs::set_permissions(file, owner_only).unwrap();
-    }
-    let server = PostgresServer::prepared(
-        directory,
-        &["fsync=off", "ssl=on", "ssl_cert_file={dir}/leaf.pem", "ssl_key_file={dir}/key.pem"],
-    );
+    let (server, ca) = PostgresServer::with_tls();
     let named = server.database().await.replace("127.0.0.1", "localhost");
     let ours = PostgresOptions { roots: Some(ca.into_bytes()), ..PostgresOptions::default() };
     for mode in ["require", "verify-full", "prefer"] {
@@ -91,10 +83,7 @@ async fn a_ledger_belongs_to_its_environment_and_version() {
     let address = PostgresServer::shared().database().await;
     drop(open(&address).await);
     drop(open(&address).await);
-    let wrong = |error| match error {
-        PostgresSetupError::Ledger(error) => assert_eq!(error.kind, LedgerErrorKind::Incompatible),
-        other => panic!("{other:?}"),
-    };
+    let wrong = |error| assert_kind(error, LedgerErrorKind::Incompatible);
     wrong(refused(&address, Environment::Production, &PostgresOptions::default()).await);
     let client = connect(&address).await;
     client.batch_execute("UPDATE ledger SET schema_version = 99").await.unwrap();
@@ -150,4 +139,44 @@ async fn a_record_and_an_audit_line_never_change() {
     client.batch_execute("UPDATE chain SET length = 7").await.unwrap();
     let error = ledger.append(scene.invoice("F-2").append()).await.unwrap_err();
     assert_eq!(error.kind, LedgerErrorKind::Corrupt, "a head that is not the last record");
+}
+
+#[tokio::test]
+async fn what_is_opened_to_be_read_is_left_as_it_is() {
+    let address = PostgresServer::shared().database().await;
+    let options = PostgresOptions::default();
+    let read = async || PostgresLedger::open_read_only(&address, Environment::Sandbox, &options).await;
+    assert_kind(read().await.unwrap_err(), LedgerErrorKind::Incompatible);
+    let client = connect(&address).await;
+    assert_eq!(count(&client, "SELECT count(*) FROM pg_class WHERE relname = 'ledger'").await, 0);
+
+    let (ledger, scene) = (open(&address).await, Scene::new());
+    let record = scene.accept(&ledger, &scene.invoice("F-1")).await.record;
+    let reader = read().await.unwrap();
+    assert_eq!(reader.records(record.chain, 1, 9).await.unwrap(), [record]);
+    assert_passing(&reader.append(scene.invoice("F-2").append()).await.unwrap_err());
+    client.batch_execute("UPDATE ledger SET schema_version = 0").await.unwrap();
+    assert_kind(read().await.unwrap_err(), LedgerErrorKind::Incompatible);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_a_ledger_alone_keeps_the_others_waiting() {
+    let address = PostgresServer::shared().database().await;
+    let options = PostgresOptions { connections: 1, ..PostgresOptions::default() };
+    let alone = async || PostgresLedger::open_alone(&address, Environment::Sandbox, &options).await;
+    assert_kind(alone().await.unwrap_err(), LedgerErrorKind::Incompatible);
+    let in_use = open(&address).await;
+    let scene = Scene::new();
+    scene.accept(&in_use, &scene.invoice("F-1")).await;
+    assert_kind(alone().await.unwrap_err(), LedgerErrorKind::Unavailable);
+    drop(in_use);
+
+    let ledger = alone().await.unwrap();
+    let (client, theirs) = (connect(&address).await, address.clone());
+    let opening = tokio::spawn(async move { open(&theirs).await });
+    until(&client, WAITS).await;
+    let same = |progress: &verifactu_core::job::Progress| progress.clone();
+    assert_eq!(ledger.close_chains(scene.now(), Box::new(same)).await.unwrap(), 1);
+    drop(ledger);
+    assert!(opening.await.unwrap().chains(&scene.tenant).await.unwrap()[0].closed);
 }

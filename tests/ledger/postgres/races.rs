@@ -1,6 +1,9 @@
 //! Two nodes at the same time, and workers that come late.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use tokio::task::JoinSet;
 use verifactu_core::{
@@ -12,7 +15,7 @@ use verifactu_core::{
     types::Text,
 };
 
-use super::support::{WAITS, count, two_nodes, until};
+use super::support::{WAITS, assert_passing, count, two_nodes, until};
 
 fn on(installation: &str, draft: Draft) -> Draft {
     Draft { installation: Installation::Named(Text::parse(installation).unwrap()), ..draft }
@@ -69,6 +72,55 @@ async fn nothing_is_taken_twice_across_the_chains_of_an_account() {
     }
     assert_eq!(count(&client, "SELECT count(*) FROM record").await, 10);
     assert_eq!(count(&client, "SELECT count(*) FROM idempotency").await, 10);
+}
+
+/// An invoice as new on one node and chain, its correction or cancellation on others: both are sealed before
+/// either is written, and who comes second is sealed anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeat_and_a_new_invoice_know_of_each_other() {
+    let (nodes, client) = two_nodes().await;
+    let scene = Scene::new();
+    for (alta, repeat) in
+        [(scene.invoice("F-1"), scene.correction("F-1")), (scene.invoice("F-2"), scene.cancellation("F-2"))]
+    {
+        let (alta, repeat) = (on("i-1", alta), on("i-2", repeat));
+        let seen = Arc::new(AtomicUsize::new(0));
+        let (mut append, inner, sink) = (repeat.append(), repeat.append().seal, seen.clone());
+        append.seal = Box::new(move |place| {
+            sink.store(place.history.len(), Ordering::SeqCst);
+            inner(place)
+        });
+        client.batch_execute("BEGIN; LOCK TABLE record IN SHARE MODE").await.unwrap();
+        let (node, other, new_one) = (nodes[0].clone(), nodes[1].clone(), alta.append());
+        let tasks = [
+            tokio::spawn(async move { node.append(new_one).await.unwrap() }),
+            tokio::spawn(async move { other.append(append).await.unwrap() }),
+        ];
+        until(&client, &format!("SELECT greatest(({WAITS}) - 1, 0)")).await;
+        client.batch_execute("COMMIT").await.unwrap();
+        let mut appended = Vec::new();
+        for task in tasks {
+            appended.push(task.await.unwrap());
+        }
+        let history = nodes[0].history(&scene.tenant, &alta.invoice).await.unwrap();
+        let alta_is_first = history[0].job.id == alta.job;
+        let known = (new(&appended), history.len(), seen.load(Ordering::SeqCst));
+        assert_eq!(known, if alta_is_first { (2, 2, 1) } else { (1, 1, 0) });
+    }
+}
+
+/// Who loses every time is told to come again.
+#[tokio::test]
+async fn a_race_that_is_never_won_passes() {
+    let (nodes, client) = two_nodes().await;
+    let scene = Scene::new();
+    let lose = "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'lost' \
+         USING ERRCODE = 'unique_violation', CONSTRAINT = 'record_invoice'; END $$; \
+         CREATE TRIGGER lost BEFORE INSERT ON record FOR EACH ROW EXECUTE FUNCTION lose()";
+    client.batch_execute(lose).await.unwrap();
+    assert_passing(&nodes[0].append(scene.invoice("F-1").append()).await.unwrap_err());
+    client.batch_execute("DROP TRIGGER lost ON record").await.unwrap();
+    scene.accept(&*nodes[0], &scene.invoice("F-1")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,9 @@
 //! Accounts, keys, certificates and the state of the service as REST shows them.
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use crate::types::{Environment, Nif, Secret, TenantId};
+use crate::types::{Date, Environment, Nif, Secret, TenantId};
 
 use super::{Timestamp, Warning};
 
@@ -156,6 +157,22 @@ pub struct CreateTenant {
     pub client_sif_enabled: bool,
 }
 
+impl CreateTenant {
+    /// An account with this identifier, and nothing else said of it.
+    #[must_use]
+    pub const fn new(id: TenantId) -> Self {
+        Self {
+            id,
+            name: None,
+            issuer_name: None,
+            plan_id: None,
+            parent_tenant_id: None,
+            allowed_nif: None,
+            client_sif_enabled: false,
+        }
+    }
+}
+
 /// A new child account (partner).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -208,6 +225,9 @@ pub struct Tenant {
     /// Whom it names in the header as its representative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub representante: Option<Representative>,
+    /// The last day of VERI*FACTU that its messages state, if it renounces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fecha_fin_veri_factu: Option<Date>,
     /// When it was created.
     pub created_at: Timestamp,
 }
@@ -303,6 +323,14 @@ pub struct CreateApiKey {
     pub expires_at: Option<Timestamp>,
 }
 
+impl CreateApiKey {
+    /// A key of an account, which allows this much and works until it is revoked.
+    #[must_use]
+    pub const fn new(tenant_id: TenantId, scopes: Vec<Scope>) -> Self {
+        Self { tenant_id, name: None, scopes, expires_at: None }
+    }
+}
+
 /// A new key of a child account (partner); the account is named by the route.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -320,6 +348,14 @@ pub struct CreateChildApiKey {
     pub expires_at: Option<Timestamp>,
 }
 
+impl CreateChildApiKey {
+    /// A key that allows this much and works until it is revoked.
+    #[must_use]
+    pub const fn new(scopes: Vec<Scope>) -> Self {
+        Self { name: None, scopes, expires_at: None }
+    }
+}
+
 /// The answer to the creation of a key: the only one that shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -335,7 +371,7 @@ pub struct CreatedApiKey {
 #[serde(rename_all = "camelCase")]
 pub struct NewApiKey {
     /// Its identifier, for revoking it.
-    pub id: String,
+    pub id: Uuid,
     /// The key itself.
     #[serde(serialize_with = "expose")]
     pub key: Secret,
@@ -366,7 +402,7 @@ fn expose<S: serde::Serializer>(key: &Secret, serializer: S) -> Result<S::Ok, S:
 #[serde(rename_all = "camelCase")]
 pub struct ApiKey {
     /// Its identifier.
-    pub id: String,
+    pub id: Uuid,
     /// The account it is for.
     pub tenant_id: TenantId,
     /// What it is called.
@@ -410,6 +446,10 @@ pub struct ChangeTenant {
     /// Whom it names in the header as its representative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub representante: Option<Option<Representative>>,
+    /// The last day of VERI*FACTU that its messages state: its issuers renounce. From 2027 on it is
+    /// 31 December of this year or of the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fecha_fin_veri_factu: Option<Option<Date>>,
 }
 
 /// Where the events of an account go (operator). What is `None` stays; a `url` of `Some(None)` removes

@@ -20,7 +20,9 @@ pub struct Detail {
 }
 
 impl Detail {
-    pub(super) fn new(field: String, code: Option<u16>, message: impl std::fmt::Display) -> Self {
+    /// What is wrong with a field, with the authority's code for it if there is one.
+    #[must_use]
+    pub fn new(field: String, code: Option<u16>, message: impl std::fmt::Display) -> Self {
         Self { field, code: code.map(|code| code.to_string()), message: message.to_string() }
     }
 }

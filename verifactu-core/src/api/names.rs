@@ -66,6 +66,7 @@ pub const fn rest_name(field: Field) -> &'static str {
         Field::VerifactuOnly => "tipoUsoPosibleSoloVerifactu",
         Field::MultipleIssuersPossible => "tipoUsoPosibleMultiOT",
         Field::MultipleIssuers => "indicadorMultiplesOT",
+        Field::VerifactuEnd => "fechaFinVeriFactu",
     }
 }
 

@@ -82,7 +82,9 @@ impl fmt::Display for BreakReason {
             Self::Huella { computed } => {
                 write!(f, "the huella does not match the fields, which give {computed}")
             }
-            Self::Start => f.write_str("the record and its position disagree on being the first"),
+            Self::Start => {
+                f.write_str("it is the first and names one before it, or says it is the first and is not")
+            }
             Self::PreviousHuella { expected } => {
                 write!(f, "the previous huella is not that of the record before, {expected}")
             }

@@ -14,7 +14,8 @@ use sha2::{Digest, Sha256};
 use crate::{
     ledger::{SlotKind, Submission, Suspects},
     signature::SigningError,
-    types::{MessageId, RecordId},
+    types::{Date, MessageId, RecordId},
+    validation::{Context, validate_verifactu_end},
     xml::envelope::{self, Header, SpanishParty},
 };
 
@@ -102,13 +103,15 @@ impl Engine {
                 records.push((item.record.id, bytes));
             }
             let Some(first) = draft.items.first() else { return Err(ComposeError::Empty) };
+            let context = Context { today: Date::in_madrid(now) };
+            let taken = |day: &Date| validate_verifactu_end(*day, &context).is_empty();
             let header = Header {
                 issuer: SpanishParty {
                     name: first.record.issuer_name.clone(),
                     nif: first.record.invoice.issuer,
                 },
                 representative: presentation.representative.clone(),
-                verifactu_end: None,
+                verifactu_end: presentation.verifactu_end.filter(taken),
                 incident: draft.incident,
             };
             let body = envelope::registration(&header, records.iter().map(|(_, bytes)| &**bytes));

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::{
     certificate::Identity,
     signature::Signer,
-    types::{Nif, TenantId},
+    types::{Date, Nif, TenantId},
     xml::envelope::SpanishParty,
 };
 
@@ -37,6 +37,9 @@ pub struct Presentation {
     pub signer: Option<Signer>,
     /// The adviser named in the header, if the issuer has one.
     pub representative: Option<SpanishParty>,
+    /// The last day of VERI*FACTU operation, where the issuer renounces. A day that the authority no longer
+    /// takes is not stated, since it would refuse the whole message.
+    pub verifactu_end: Option<Date>,
 }
 
 /// The presenter could not be found out.

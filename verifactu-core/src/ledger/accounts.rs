@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     certificate::Purpose,
-    types::{BatchId, DeliveryId, JobId, Nif, TenantId, Text},
+    types::{BatchId, Date, DeliveryId, JobId, Nif, TenantId, Text},
     xml::envelope::SpanishParty,
 };
 
@@ -25,9 +25,9 @@ pub trait Accounts: Send + Sync {
     /// An account.
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, LedgerError>;
 
-    /// Replaces what is known of an account; `false` when there is none. Identifier, parent and time of
-    /// creation stay.
-    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError>;
+    /// Changes an account that still is as it is known; `false` when it is not, or when there is none.
+    /// Identifier, parent and time of creation stay.
+    async fn update_tenant(&self, known: &Tenant, changed: &Tenant) -> Result<bool, LedgerError>;
 
     /// Accounts in the order of their identifiers, behind the given one; with a parent, only its own.
     async fn tenants(
@@ -40,8 +40,8 @@ pub trait Accounts: Send + Sync {
     /// Stores a key.
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError>;
 
-    /// The key with this public part.
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError>;
+    /// Who calls by the key with this public part.
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError>;
 
     /// Keys in the order of their identifiers, behind the given one; with an account, only its own.
     async fn keys(
@@ -98,8 +98,9 @@ pub trait Accounts: Send + Sync {
         limit: u32,
     ) -> Result<Vec<SealedCertificate>, LedgerError>;
 
-    /// Stores where an account's events go, in place of what was known.
-    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError>;
+    /// Stores where an account's events go, in place of what is known, if that still is so; `false`
+    /// otherwise.
+    async fn put_webhook(&self, known: Option<&Webhook>, webhook: &Webhook) -> Result<bool, LedgerError>;
 
     /// Where an account's events go.
     async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError>;
@@ -158,6 +159,8 @@ pub struct Tenant {
     pub own_system: bool,
     /// Whom its messages name as the issuer's representative.
     pub representative: Option<SpanishParty>,
+    /// The last day of VERI*FACTU operation that its messages state, for issuers that renounce.
+    pub verifactu_end: Option<Date>,
     /// Whether it may write.
     pub status: TenantStatus,
     /// When it was created.
@@ -202,6 +205,17 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
     /// The whole key, sealed by the vault, where the service itself calls by it.
     pub sealed: Option<Vec<u8>>,
+}
+
+/// A key with what is asked of its account at every call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The key.
+    pub key: ApiKey,
+    /// Its account.
+    pub tenant: Tenant,
+    /// End of validity of the account's certificate, if it has one.
+    pub certificate_until: Option<Timestamp>,
 }
 
 /// A certificate as it is stored: key and chain sealed, what may be shown beside them.

@@ -193,7 +193,7 @@ pub struct Submission {
 }
 
 /// What an append came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Appended {
     /// A new record at the end of the chain.
     New {

@@ -31,7 +31,7 @@ pub enum Fenced {
 }
 
 /// A claimed chain.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The right to write.
     pub lease: Lease,

@@ -28,7 +28,7 @@ pub mod postgres;
 pub mod sqlite;
 
 pub use accounts::{
-    Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, BatchItem, SealedCertificate, Tenant,
+    Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, BatchItem, Caller, SealedCertificate, Tenant,
     TenantStatus,
 };
 pub use append::{

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use crate::{job::Progress, record::InvoiceId, types::Cents, xml::envelope::SpanishParty};
 
 use super::{
-    ApiKey, Attempt, AuditEntry, AuditLine, Batch, ChainKey, ChainState, Delivery, DeliveryOutcome, Head,
-    Hold, JobRow, RecordRow, SealedCertificate, SentMessage, Submission, Sums, Tenant, Webhook,
+    ApiKey, Attempt, AuditEntry, AuditLine, Batch, Caller, ChainKey, ChainState, Delivery, DeliveryOutcome,
+    Head, Hold, JobRow, RecordRow, SealedCertificate, SentMessage, Submission, Sums, Tenant, Webhook,
     column::{Column, Json},
 };
 
@@ -57,13 +57,28 @@ macro_rules! item_columns {
 macro_rules! tenant_columns {
     () => {
         "id, name, issuer_name, allowed_nif, parent, plan, own_system, representative_name, \
-         representative_nif, status, created_at"
+         representative_nif, verifactu_end, status, created_at"
     };
 }
 
 macro_rules! key_columns {
     () => {
         "id, tenant, name, public, hash, scopes, created_at, expires_at, revoked_at, sealed"
+    };
+}
+
+/// The query for a caller by the public part of its key, read by [`read_caller`].
+macro_rules! caller_query {
+    ($public:literal) => {
+        concat!(
+            "SELECT k.*, t.*, c.not_after FROM (SELECT ",
+            $crate::ledger::table::key_columns!(),
+            " FROM api_key WHERE public = ",
+            $public,
+            ") k JOIN (SELECT ",
+            $crate::ledger::table::tenant_columns!(),
+            " FROM tenant) t ON t.id = k.tenant LEFT JOIN certificate c ON c.tenant = k.tenant"
+        )
     };
 }
 
@@ -92,8 +107,8 @@ macro_rules! audit_columns {
 }
 
 pub(super) use {
-    audit_columns, certificate_columns, chain_columns, delivery_columns, item_columns, key_columns,
-    progress_columns, record_columns, tenant_columns, webhook_columns,
+    audit_columns, caller_query, certificate_columns, chain_columns, delivery_columns, item_columns,
+    key_columns, progress_columns, record_columns, tenant_columns, webhook_columns,
 };
 
 /// A chain as it is stored.
@@ -256,6 +271,7 @@ pub(super) fn read_tenant<C: Cells>(cells: &mut C) -> Result<Tenant, C::Error> {
             (Some(name), Some(nif)) => Some(SpanishParty { name, nif }),
             _ => None,
         },
+        verifactu_end: cells.next()?,
         status: cells.next()?,
         created_at: cells.next()?,
     })
@@ -274,6 +290,10 @@ pub(super) fn read_key<C: Cells>(cells: &mut C) -> Result<ApiKey, C::Error> {
         revoked_at: cells.next()?,
         sealed: cells.next()?,
     })
+}
+
+pub(super) fn read_caller<C: Cells>(cells: &mut C) -> Result<Caller, C::Error> {
+    Ok(Caller { key: read_key(cells)?, tenant: read_tenant(cells)?, certificate_until: cells.next()? })
 }
 
 pub(super) fn read_certificate<C: Cells>(cells: &mut C) -> Result<SealedCertificate, C::Error> {

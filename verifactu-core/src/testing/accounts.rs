@@ -8,10 +8,10 @@ use uuid::Uuid;
 use crate::{
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, SealedCertificate, Tenant, TenantStatus,
-        Webhook,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, Caller, SealedCertificate, Tenant,
+        TenantStatus, Webhook,
     },
-    types::{BatchId, JobId, Nif, RequestId, TenantId, Text},
+    types::{BatchId, Date, JobId, Nif, RequestId, TenantId, Text},
     xml::envelope::SpanishParty,
 };
 
@@ -29,6 +29,8 @@ macro_rules! accounts_suite {
             a7_keys_are_listed_and_revoked
             a8_certificates_that_end_are_found
             a9_a_sealed_value_is_replaced_if_it_is_known
+            a10_an_account_is_changed_from_what_is_known
+            a11_changes_at_once_all_stay
             a20_a_batch_is_kept_for_its_time
             a21_requests_add_up
         });
@@ -52,6 +54,7 @@ fn tenant(id: &str) -> Tenant {
             name: Text::parse("Gestoría Ruiz").unwrap(),
             nif: Nif::parse("B12345674").unwrap(),
         }),
+        verifactu_end: Date::parse("31-12-2026").ok(),
         status: TenantStatus::Suspended,
         created_at: noon(),
     }
@@ -67,6 +70,7 @@ pub async fn a1_an_account_is_created_once(accounts: Arc<dyn Accounts>) {
         plan: None,
         own_system: false,
         representative: None,
+        verifactu_end: None,
         status: TenantStatus::Active,
         ..tenant("plain")
     };
@@ -78,12 +82,15 @@ pub async fn a1_an_account_is_created_once(accounts: Arc<dyn Accounts>) {
     assert_eq!(accounts.tenant(&TenantId::parse("nobody").unwrap()).await.unwrap(), None);
 }
 
-/// A2. A key is found by its public part, with its hash, its scopes and what is
-/// sealed of it; a public part is given once.
+/// A2. A key is found by its public part, with its hash, its scopes and what is sealed of it, its account
+/// and the end of that account's certificate; a public part is given once.
 pub async fn a2_a_key_is_found_by_its_public_part(accounts: Arc<dyn Accounts>) {
+    let acme = tenant("acme");
+    accounts.create_tenant(&acme).await.unwrap();
+    accounts.create_tenant(&tenant("other")).await.unwrap();
     let key = ApiKey {
         id: ApiKeyId(Uuid::from_u128(1)),
-        tenant: TenantId::parse("acme").unwrap(),
+        tenant: acme.id.clone(),
         name: "till".to_owned(),
         public: "abcdef".to_owned(),
         hash: [9; 32],
@@ -96,8 +103,20 @@ pub async fn a2_a_key_is_found_by_its_public_part(accounts: Arc<dyn Accounts>) {
     accounts.create_key(&key).await.unwrap();
     let twin = ApiKey { id: ApiKeyId(Uuid::from_u128(2)), hash: [8; 32], ..key.clone() };
     accounts.create_key(&twin).await.unwrap_err();
-    assert_eq!(accounts.key("abcdef").await.unwrap(), Some(key));
-    assert_eq!(accounts.key("abcde").await.unwrap(), None);
+    let mut caller = Caller { key, tenant: acme, certificate_until: None };
+    assert_eq!(accounts.caller("abcdef").await.unwrap(), Some(caller.clone()));
+    for (tenant, hours) in [("other", 1), ("acme", 2)] {
+        let certificate = SealedCertificate {
+            tenant: TenantId::parse(tenant).unwrap(),
+            sealed: b"sealed".to_vec(),
+            not_after: noon() + hours.hours(),
+            uploaded_at: noon(),
+        };
+        accounts.put_certificate(&certificate).await.unwrap();
+    }
+    caller.certificate_until = Some(noon() + 2.hours());
+    assert_eq!(accounts.caller("abcdef").await.unwrap(), Some(caller));
+    assert_eq!(accounts.caller("abcde").await.unwrap(), None);
 }
 
 /// A3. An account has at most one certificate: a new one takes the place of the old.
@@ -150,7 +169,7 @@ pub async fn a4_the_audit_log_takes_every_line(accounts: Arc<dyn Accounts>) {
 /// that does not exist cannot.
 pub async fn a5_an_account_can_be_changed(accounts: Arc<dyn Accounts>) {
     let first = tenant("acme");
-    assert!(!accounts.update_tenant(&first).await.unwrap());
+    assert!(!accounts.update_tenant(&first, &first).await.unwrap());
     assert_eq!(accounts.tenant(&first.id).await.unwrap(), None);
     accounts.create_tenant(&first).await.unwrap();
     let changed = Tenant {
@@ -160,13 +179,20 @@ pub async fn a5_an_account_can_be_changed(accounts: Arc<dyn Accounts>) {
         plan: None,
         own_system: false,
         representative: None,
+        verifactu_end: None,
         status: TenantStatus::SuspendedByPartner,
         ..first.clone()
     };
-    let moved = Tenant { parent: None, created_at: noon() + 1.hour(), ..changed.clone() };
-    assert!(accounts.update_tenant(&moved).await.unwrap());
-    assert_eq!(accounts.tenant(&first.id).await.unwrap(), Some(changed));
-    assert!(accounts.update_tenant(&first).await.unwrap());
+    let moved = Tenant {
+        id: TenantId::parse("other").unwrap(),
+        parent: None,
+        created_at: noon() + 1.hour(),
+        ..changed.clone()
+    };
+    assert!(accounts.update_tenant(&first, &moved).await.unwrap());
+    assert_eq!(accounts.tenant(&first.id).await.unwrap().as_ref(), Some(&changed));
+    assert_eq!(accounts.tenant(&moved.id).await.unwrap(), None);
+    assert!(accounts.update_tenant(&changed, &first).await.unwrap());
     assert_eq!(accounts.tenant(&first.id).await.unwrap(), Some(first));
 }
 
@@ -218,10 +244,10 @@ pub async fn a7_keys_are_listed_and_revoked(accounts: Arc<dyn Accounts>) {
     let revoke =
         async |tenant: Option<&TenantId>, at| accounts.revoke_key(tenant, keys[0].id, at).await.unwrap();
     assert_eq!(revoke(Some(&other), noon()).await, None);
-    assert_eq!(accounts.key("1").await.unwrap().unwrap().revoked_at, None);
+    assert_eq!(accounts.keys(Some(&acme), None, 1).await.unwrap()[0].revoked_at, None);
     assert_eq!(revoke(Some(&acme), noon()).await.unwrap().revoked_at, Some(noon()));
     assert_eq!(revoke(None, noon() + 1.hour()).await.unwrap().revoked_at, Some(noon()));
-    assert_eq!(accounts.key("1").await.unwrap().unwrap().revoked_at, Some(noon()));
+    assert_eq!(accounts.keys(Some(&acme), None, 1).await.unwrap()[0].revoked_at, Some(noon()));
     assert_eq!(accounts.revoke_key(None, ApiKeyId(Uuid::nil()), noon()).await.unwrap(), None);
 }
 
@@ -266,7 +292,7 @@ pub async fn a9_a_sealed_value_is_replaced_if_it_is_known(accounts: Arc<dyn Acco
         assert!(!reseal(purpose, "old", "new").await, "there is none yet");
     }
     accounts.put_certificate(&certificate).await.unwrap();
-    accounts.put_webhook(&webhook).await.unwrap();
+    accounts.put_webhook(None, &webhook).await.unwrap();
     assert!(reseal(Purpose::Identity, "old", "new").await);
     assert!(!reseal(Purpose::Identity, "old", "newer").await);
     let moved = SealedCertificate { sealed: sealed("new"), ..certificate };
@@ -292,8 +318,63 @@ pub async fn a9_a_sealed_value_is_replaced_if_it_is_known(accounts: Arc<dyn Acco
     accounts.create_key(&key(Some(sealed("old")), "sealed")).await.unwrap();
     assert!(reseal(Purpose::ApiKey, "old", "new").await);
     assert!(!reseal(Purpose::ApiKey, "old", "newer").await);
-    assert_eq!(accounts.key("sealed").await.unwrap(), Some(key(Some(sealed("new")), "sealed")));
-    assert_eq!(accounts.key("plain").await.unwrap(), Some(key(None, "plain")));
+    let keys = [key(None, "plain"), key(Some(sealed("new")), "sealed")];
+    assert_eq!(accounts.keys(Some(&acme), None, 2).await.unwrap(), keys);
+}
+
+/// A10. An account is changed only while it is what the caller knows, in every part.
+pub async fn a10_an_account_is_changed_from_what_is_known(accounts: Arc<dyn Accounts>) {
+    let first = tenant("acme");
+    accounts.create_tenant(&first).await.unwrap();
+    let same = || first.clone();
+    let party = first.representative.clone().unwrap();
+    let others = [
+        Tenant { name: None, ..same() },
+        Tenant { issuer_name: Text::parse("Emisor SL").ok(), ..same() },
+        Tenant { allowed_nif: None, ..same() },
+        Tenant { plan: Some("pro".to_owned()), ..same() },
+        Tenant { own_system: false, ..same() },
+        Tenant { representative: None, ..same() },
+        Tenant {
+            representative: Some(SpanishParty { nif: Nif::parse("12345678Z").unwrap(), ..party }),
+            ..same()
+        },
+        Tenant { verifactu_end: None, ..same() },
+        Tenant { status: TenantStatus::Active, ..same() },
+    ];
+    let aim = Tenant { name: Text::parse("Otra").ok(), ..same() };
+    for other in &others {
+        assert!(!accounts.update_tenant(other, &aim).await.unwrap(), "{other:?} is not known");
+        assert_eq!(accounts.tenant(&first.id).await.unwrap().as_ref(), Some(&first));
+        assert!(accounts.update_tenant(&first, other).await.unwrap());
+        assert!(accounts.update_tenant(other, &first).await.unwrap());
+    }
+}
+
+/// A11. Of changes at the same time each starts from what the one before left, so that all stay.
+pub async fn a11_changes_at_once_all_stay(accounts: Arc<dyn Accounts>) {
+    const LETTERS: &str = "abcdefgh";
+    let first = Tenant { plan: None, ..tenant("acme") };
+    accounts.create_tenant(&first).await.unwrap();
+    let mut changes = tokio::task::JoinSet::new();
+    for letter in LETTERS.chars() {
+        let (accounts, id) = (accounts.clone(), first.id.clone());
+        changes.spawn(async move {
+            loop {
+                let known = accounts.tenant(&id).await.unwrap().unwrap();
+                let plan = format!("{}{letter}", known.plan.as_deref().unwrap_or_default());
+                let changed = Tenant { plan: Some(plan), ..known.clone() };
+                if accounts.update_tenant(&known, &changed).await.unwrap() {
+                    break;
+                }
+            }
+        });
+    }
+    changes.join_all().await;
+    let plan = accounts.tenant(&first.id).await.unwrap().unwrap().plan.unwrap();
+    let mut letters: Vec<char> = plan.chars().collect();
+    letters.sort_unstable();
+    assert_eq!(letters.iter().collect::<String>(), LETTERS);
 }
 
 /// A20. A batch is read as it was by its own account, until a later one says that it has expired.

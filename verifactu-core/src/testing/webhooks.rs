@@ -24,6 +24,7 @@ macro_rules! webhook_suite {
             w3_without_a_webhook_nothing_is_owed
             w4_a_delivery_is_taken_once
             w5_deliveries_are_listed_and_forgotten
+            w6_a_webhook_is_put_in_place_of_what_is_known
         });
     };
 }
@@ -59,9 +60,9 @@ pub async fn w1_an_account_has_one_webhook<S: Ledger + Accounts + 'static>(store
     let first = webhook(&scene.tenant, scene.now());
     let second = Webhook { url: "https://example.com/other".to_owned(), enabled: false, ..first.clone() };
     assert_eq!(store.webhook(&scene.tenant).await.unwrap(), None);
-    store.put_webhook(&first).await.unwrap();
-    assert_eq!(store.webhook(&scene.tenant).await.unwrap(), Some(first));
-    store.put_webhook(&second).await.unwrap();
+    assert!(store.put_webhook(None, &first).await.unwrap());
+    assert_eq!(store.webhook(&scene.tenant).await.unwrap().as_ref(), Some(&first));
+    assert!(store.put_webhook(Some(&first), &second).await.unwrap());
     assert_eq!(store.webhook(&scene.tenant).await.unwrap(), Some(second));
     assert_eq!(store.webhook(&scene.of("other").tenant).await.unwrap(), None);
     assert!(store.delete_webhook(&scene.tenant).await.unwrap());
@@ -73,7 +74,7 @@ pub async fn w1_an_account_has_one_webhook<S: Ledger + Accounts + 'static>(store
 /// and none before or after.
 pub async fn w2_a_final_job_owes_one_delivery<S: Ledger + Accounts + 'static>(store: Arc<S>) {
     let scene = Scene::new();
-    store.put_webhook(&webhook(&scene.tenant, scene.now())).await.unwrap();
+    store.put_webhook(None, &webhook(&scene.tenant, scene.now())).await.unwrap();
     let jobs = scene.accept_many(&*store, 3).await;
     let (chain, now) = (jobs[0].record.chain, scene.now());
     let failed = Progress { state: JobState::Failed, ..Progress::new() };
@@ -106,8 +107,8 @@ pub async fn w2_a_final_job_owes_one_delivery<S: Ledger + Accounts + 'static>(st
 pub async fn w3_without_a_webhook_nothing_is_owed<S: Ledger + Accounts + 'static>(store: Arc<S>) {
     let scene = Scene::new();
     let off = Webhook { enabled: false, ..webhook(&scene.of("off").tenant, scene.now()) };
-    store.put_webhook(&off).await.unwrap();
-    store.put_webhook(&webhook(&scene.of("other").tenant, scene.now())).await.unwrap();
+    store.put_webhook(None, &off).await.unwrap();
+    store.put_webhook(None, &webhook(&scene.of("other").tenant, scene.now())).await.unwrap();
     for scene in [scene.of("off"), scene.of("none")] {
         let job = scene.accept(&*store, &scene.invoice("F-1")).await;
         let progress = done(JobState::Succeeded, scene.now());
@@ -167,4 +168,28 @@ pub async fn w5_deliveries_are_listed_and_forgotten<S: Ledger + Accounts + 'stat
         assert_eq!(store.prune_deliveries(now + 9.hours(), 1).await.unwrap(), forgotten);
     }
     assert_eq!(list(&scene.tenant, None, 9).await, [4, 3]);
+}
+
+/// W6. A webhook is put in place of what its caller knows, nothing included. Where that is no longer so,
+/// nothing changes.
+pub async fn w6_a_webhook_is_put_in_place_of_what_is_known<S: Ledger + Accounts + 'static>(store: Arc<S>) {
+    let scene = Scene::new();
+    let first = webhook(&scene.tenant, scene.now());
+    let others = [
+        Webhook { url: "https://example.com/other".to_owned(), ..first.clone() },
+        Webhook { secret: b"other".to_vec(), ..first.clone() },
+        Webhook { enabled: false, ..first.clone() },
+        Webhook { updated_at: scene.now() + 1.second(), ..first.clone() },
+    ];
+    let put = async |known, new| store.put_webhook(known, new).await.unwrap();
+    assert!(!put(Some(&first), &others[0]).await, "there is none yet");
+    assert_eq!(store.webhook(&scene.tenant).await.unwrap(), None);
+    assert!(put(None, &first).await);
+    for other in &others {
+        assert!(!put(None, other).await, "there is one");
+        assert!(!put(Some(other), &others[0]).await, "{other:?} is not known");
+        assert_eq!(store.webhook(&scene.tenant).await.unwrap().as_ref(), Some(&first));
+        assert!(put(Some(&first), other).await);
+        assert!(put(Some(other), &first).await);
+    }
 }

@@ -5,7 +5,7 @@ use super::{Level, Needs, Rule, rules};
 /// Who looks after what a code of the authority stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coverage {
-    /// A rule, from the statement alone, before there is a record.
+    /// A rule, from what is stated alone, before there is a record or a message.
     Rule,
     /// The chain and the ledger, while the record is sealed and sent.
     Ledger,
@@ -55,7 +55,7 @@ pub fn rows() -> Vec<Row> {
 
 fn by_rule(rule: &'static Rule) -> Option<Row> {
     let coverage = match rule.needs() {
-        Needs::Statement => Coverage::Rule,
+        Needs::Statement | Needs::Header => Coverage::Rule,
         Needs::Ledger => Coverage::Ledger,
     };
     let note = match rule.level {
@@ -108,7 +108,6 @@ static ELSEWHERE: &[(Coverage, &str, &[u16])] = {
         (Written, "no recipient's query asks for the system", &[1272]),
         (Written, "a message has 1 to 1000 records, and a record at most 1000 of each item", &[4113, 4114]),
         (Written, "a message is UTF-8, posted, and not empty", &[4119, 4135, 4138]),
-        (Written, "the engine states no last day of operation", &[4120]),
         (Written, "an incident is stated by S or not at all", &[4121]),
         (
             Written,

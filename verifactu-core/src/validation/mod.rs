@@ -18,6 +18,7 @@ mod blocks;
 mod cancellation;
 pub mod coverage;
 mod dates;
+mod header;
 mod lexical;
 mod lines;
 mod parties;
@@ -108,6 +109,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         parties::RULES,
         cancellation::RULES,
         totals::RULES,
+        header::RULES,
         sealing::RULES,
     ]
     .into_iter()
@@ -157,7 +159,7 @@ pub fn validate(statement: &Statement, context: &Context) -> Vec<Finding> {
             }
             (Check::Invoice(_) | Check::Line(_) | Check::LineOf(_), Statement::Cancellation(_))
             | (Check::Cancellation(_), Statement::Invoice(_))
-            | (Check::Ledger, _) => {}
+            | (Check::LastDay(_) | Check::Ledger, _) => {}
         }
     }
     findings
@@ -185,6 +187,18 @@ pub fn validate_producer(producer: &Party, context: &Context) -> Vec<Finding> {
         if let Check::Party(check) = rule.check {
             let base = Path::from(Field::System);
             check(producer, &Role::Producer, &mut Report { rule, base, findings: &mut findings });
+        }
+    }
+    findings
+}
+
+/// Everything that is wrong with the last day of VERI*FACTU operation that messages shall state.
+#[must_use]
+pub fn validate_verifactu_end(day: Date, context: &Context) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for rule in in_force(context) {
+        if let Check::LastDay(check) = rule.check {
+            check(day, context, &mut Report { rule, base: Path::default(), findings: &mut findings });
         }
     }
     findings

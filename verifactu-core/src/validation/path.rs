@@ -1,6 +1,6 @@
 //! Where in a statement something is wrong: typed steps, spelled for a reader only by `api`.
 
-/// A field of a statement, of a caller's claims on its chain, or of a computer system.
+/// A field of a statement, of a caller's claims on its chain, of a computer system, or of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "each is named after the field of the record model it stands for")]
 pub enum Field {
@@ -67,6 +67,7 @@ pub enum Field {
     VerifactuOnly,
     MultipleIssuersPossible,
     MultipleIssuers,
+    VerifactuEnd,
 }
 
 /// One step of a [`Path`].

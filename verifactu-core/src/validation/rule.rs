@@ -55,14 +55,18 @@ impl Rule {
     /// What it takes to know whether it is broken.
     #[must_use]
     pub fn needs(&self) -> Needs {
-        if matches!(self.check, Check::Ledger) { Needs::Ledger } else { Needs::Statement }
+        match self.check {
+            Check::Ledger => Needs::Ledger,
+            Check::LastDay(_) => Needs::Header,
+            _ => Needs::Statement,
+        }
     }
 
     /// Whether an operator may turn its findings into warnings. The rules that the specification of
     /// the service itself lists may not.
     #[must_use]
     pub fn is_demotable(&self) -> bool {
-        !matches!(self.check, Check::Ledger)
+        self.needs() == Needs::Statement
             && !matches!(
                 self.id,
                 "1195" | "1196" | "1198" | "1208" | "1237" | "1238" | "1281" | "1284" | "regime_missing"
@@ -75,6 +79,8 @@ impl Rule {
 pub enum Needs {
     /// The statement, and the day.
     Statement,
+    /// What the header of a message states, and the day.
+    Header,
     /// The chain and the ledger: it is kept while the record is sealed.
     Ledger,
 }
@@ -89,6 +95,8 @@ pub(super) enum Check {
     LineOf(fn(&Invoice, &BreakdownLine, &mut Report<'_>)),
     Party(fn(&Party, &Role, &mut Report<'_>)),
     Cancellation(fn(&Cancellation, &mut Report<'_>)),
+    /// The last day of VERI*FACTU operation.
+    LastDay(fn(Date, &Context, &mut Report<'_>)),
     /// None: no statement shows whether it is broken.
     Ledger,
 }
@@ -101,6 +109,7 @@ impl std::fmt::Debug for Check {
             Self::LineOf(_) => "LineOf",
             Self::Party(_) => "Party",
             Self::Cancellation(_) => "Cancellation",
+            Self::LastDay(_) => "LastDay",
             Self::Ledger => "Ledger",
         })
     }

@@ -1,5 +1,5 @@
-//! The hashed fields of a record, read from its XML as they are spelled there, whoever wrote it: what
-//! a walk of a chain recomputes huellas from.
+//! The hashed fields of a record, and whose chain it stands in, read from its XML as they are spelled
+//! there, whoever wrote it: what a walk of a chain recomputes huellas from.
 
 use std::borrow::Cow;
 
@@ -17,6 +17,9 @@ pub struct Literals<'a> {
     pub amounts: Option<[Cow<'a, str>; 3]>,
     /// The record before: issuer, number, date and huella. `None` in the first record.
     pub previous: Option<[Cow<'a, str>; 4]>,
+    /// The computer system: its producer's number, its own identifier, and the installation; empty where
+    /// the record does not state them. With the issuer they name the chain.
+    pub system: [Cow<'a, str>; 3],
     /// When the record was generated.
     pub generated_at: Cow<'a, str>,
     /// The huella it carries.
@@ -123,6 +126,7 @@ fn body<'a>(reader: &mut Reader<'a>, record: Kind) -> Result<Literals<'a>, ReadE
     let mut invoice = None;
     let (mut kind, mut tax_total, mut total) = (None, None, None);
     let (mut link, mut generated_at, mut huella) = (None, None, None);
+    let mut computer = Default::default();
     while let Some(name) = reader.child()? {
         if name.ns != Ns::Information {
             reader.skip()?;
@@ -134,6 +138,7 @@ fn body<'a>(reader: &mut Reader<'a>, record: Kind) -> Result<Literals<'a>, ReadE
             "CuotaTotal" if is_invoice => tax_total = Some(reader.text()?),
             "ImporteTotal" if is_invoice => total = Some(reader.text()?),
             "Encadenamiento" => link = Some(previous(reader)?),
+            "SistemaInformatico" => computer = system(reader)?,
             "FechaHoraHusoGenRegistro" => generated_at = Some(reader.text()?),
             "Huella" => huella = Some(reader.text()?),
             _ => reader.skip()?,
@@ -152,6 +157,7 @@ fn body<'a>(reader: &mut Reader<'a>, record: Kind) -> Result<Literals<'a>, ReadE
         invoice: invoice.ok_or(ReadError::Missing("IDFactura"))?,
         amounts,
         previous: link.ok_or(ReadError::Missing("Encadenamiento"))?,
+        system: computer,
         generated_at: generated_at.ok_or(ReadError::Missing("FechaHoraHusoGenRegistro"))?,
         huella: huella.ok_or(ReadError::Missing("Huella"))?,
     })
@@ -171,6 +177,28 @@ fn previous<'a>(reader: &mut Reader<'a>) -> Result<Option<[Cow<'a, str>; 4]>, Re
         }
     }
     Ok(previous)
+}
+
+/// Producer, identifier and installation of the computer system.
+fn system<'a>(reader: &mut Reader<'a>) -> Result<[Cow<'a, str>; 3], ReadError> {
+    let [mut producer, mut id, mut installation] = <[Cow<'a, str>; 3]>::default();
+    while let Some(name) = reader.child()? {
+        match local(&name, "") {
+            "NIF" => producer = reader.text()?,
+            "IDOtro" => {
+                while let Some(part) = reader.child()? {
+                    match local(&part, "") {
+                        "ID" => producer = reader.text()?,
+                        _ => reader.skip()?,
+                    }
+                }
+            }
+            "IdSistemaInformatico" => id = reader.text()?,
+            "NumeroInstalacion" => installation = reader.text()?,
+            _ => reader.skip()?,
+        }
+    }
+    Ok([producer, id, installation])
 }
 
 /// The key of an invoice, with a huella beside it in a link.

@@ -131,7 +131,7 @@ async fn make(
     service.audit(actor, "api_key.create", subject, call.request).await?;
     let created = CreatedApiKey {
         api_key: NewApiKey {
-            id: key.id.0.to_string(),
+            id: key.id.0,
             key: text.into_secret(),
             name: name.map(|name| name.to_string()),
             scopes,
@@ -209,7 +209,7 @@ async fn revoke_of(
 fn shown(key: &ApiKey) -> api::ApiKey {
     let known = Scope::ALL.iter().copied().filter(|scope| key.scopes.contains(scope.as_str()));
     api::ApiKey {
-        id: key.id.0.to_string(),
+        id: key.id.0,
         tenant_id: key.tenant.clone(),
         name: Some(key.name.clone()).filter(|name| !name.is_empty()),
         scopes: known.collect(),

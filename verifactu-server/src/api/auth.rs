@@ -1,9 +1,10 @@
 //! Who calls: the key of an account, or that of the operator (specification, Authentication).
 
 use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
+use jiff::Timestamp;
 use verifactu_core::{
     api::Scope,
-    ledger::{ApiKey, Tenant, TenantStatus},
+    ledger::{ApiKey, Caller, Tenant, TenantStatus},
     types::TenantId,
 };
 
@@ -20,6 +21,8 @@ pub(crate) const ACT_AS: HeaderName = HeaderName::from_static("x-act-as");
 pub(crate) struct Account {
     pub(super) tenant: Tenant,
     pub(super) key: ApiKey,
+    /// End of validity of the account's certificate, if it has one.
+    pub(super) certificate_until: Option<Timestamp>,
     /// The partner whose key it is, when it acts for a child account.
     pub(super) partner: Option<Tenant>,
 }
@@ -96,18 +99,17 @@ impl Service {
 
     /// The account of a key that is known and may still be used.
     async fn prove(&self, text: &KeyText) -> Result<Account, Fault> {
-        let found = self.accounts.key(text.public()).await?;
+        let found = self.accounts.caller(text.public()).await?;
         // An unknown key costs the same comparison as a known one.
-        let proved = self.keys.pepper.proves(text, &found.as_ref().map_or([0; 32], |key| key.hash));
-        let key = found.filter(|_| proved).ok_or(Fault::KeyInvalid)?;
+        let proved = self.keys.pepper.proves(text, &found.as_ref().map_or([0; 32], |known| known.key.hash));
+        let Caller { key, tenant, certificate_until } = found.filter(|_| proved).ok_or(Fault::KeyInvalid)?;
         if key.revoked_at.is_some() {
             return Err(Fault::KeyRevoked);
         }
         if key.expires_at.is_some_and(|end| end <= self.clock.now()) {
             return Err(Fault::KeyExpired);
         }
-        let tenant = self.accounts.tenant(&key.tenant).await?.ok_or(Fault::KeyInvalid)?;
-        Ok(Account { tenant, key, partner: None })
+        Ok(Account { tenant, key, certificate_until, partner: None })
     }
 
     /// The partner's child that a path names, for the partner to act for. The child of another is as
@@ -118,7 +120,8 @@ impl Service {
         let tenant = self.accounts.tenant(&id).await?;
         let tenant = tenant.filter(|tenant| tenant.parent.as_ref() == Some(&partner.tenant.id));
         let tenant = tenant.ok_or(ABSENT)?;
-        Ok(Account { tenant, key: partner.key, partner: Some(partner.tenant) })
+        let certificate_until = self.accounts.certificate(&id).await?.map(|known| known.not_after);
+        Ok(Account { tenant, key: partner.key, certificate_until, partner: Some(partner.tenant) })
     }
 }
 

@@ -4,8 +4,9 @@ use bytes::Bytes;
 use http::{HeaderMap, header::CONTENT_TYPE};
 use tokio::sync::oneshot;
 use verifactu_core::{
-    api::{Detail, Json},
+    api::{Detail, Json, rest_path},
     types::RequestId,
+    validation::Finding,
 };
 
 use crate::accounts::Origin;
@@ -233,6 +234,12 @@ impl<'a> Members<'a> {
     /// Notes that something is wrong.
     pub(super) fn problem(&mut self, field: &str, message: impl Into<String>) {
         self.details.push(Detail { field: field.to_owned(), code: None, message: message.into() });
+    }
+
+    /// Notes the rules that are broken.
+    pub(super) fn broken(&mut self, findings: Vec<Finding>) {
+        let detail = |Finding { rule, path, message }| Detail::new(rest_path(&path), rule.code, message);
+        self.details.extend(findings.into_iter().map(detail));
     }
 
     /// All that is wrong, with the members that nobody took.

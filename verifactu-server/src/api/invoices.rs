@@ -100,33 +100,34 @@ pub(super) async fn take(
 ) -> Result<Taken, Fault> {
     let fingerprint = fingerprint(body);
     let tenant = &account.tenant.id;
-    if let Some((known, submission)) = service.engine.ledger().replay(tenant, kind, &key).await? {
-        return Ok(Taken::Replayed { same_body: known == fingerprint, submission: Box::new(submission) });
-    }
+    let replayed = |(known, submission)| Taken::Replayed {
+        same_body: known == fingerprint,
+        submission: Box::new(submission),
+    };
     let under_way = UnderWay::new(tenant, kind, &key, request);
-    if let Some((known, submission)) = under_way.wait(service, tenant, kind, &key).await? {
-        return Ok(Taken::Replayed { same_body: known == fingerprint, submission: Box::new(submission) });
+    if let Some(known) = under_way.wait(service, tenant, kind, &key).await? {
+        return Ok(replayed(known));
     }
-    let idempotency = Idempotency { key, fingerprint };
-    let taken = take_new(service, account, kind, idempotency, body, request).await;
+    let idempotency = Idempotency { key: key.clone(), fingerprint };
+    let taken = match prepare(service, account, kind, idempotency, body, request).await {
+        Ok(prepared) => append(service, account, prepared).await,
+        // The append looks for the key itself. A request that does not get there may still be one that
+        // was accepted before.
+        Err(fault) => match service.engine.ledger().replay(tenant, kind, &key).await? {
+            Some(known) => Ok(replayed(known)),
+            None => Err(fault),
+        },
+    };
     if taken.is_err() {
         under_way.leave(service).await;
     }
     taken
 }
 
-/// Makes a record of a request that is not known yet.
-async fn take_new(
-    service: &Service,
-    account: &Account,
-    kind: JobKind,
-    idempotency: Idempotency,
-    body: &Json,
-    request: RequestId,
-) -> Result<Taken, Fault> {
-    let fingerprint = idempotency.fingerprint;
-    let Prepared { submit, warnings, demoted } =
-        prepare(service, account, kind, idempotency, body, request).await?;
+/// Makes a record of a request, unless its key is known.
+async fn append(service: &Service, account: &Account, prepared: Prepared) -> Result<Taken, Fault> {
+    let Prepared { submit, warnings, demoted } = prepared;
+    let (fingerprint, request) = (submit.idempotency.fingerprint, submit.request);
     match service.engine.accept(submit).await? {
         Appended::New { submission, due } => {
             service.note_demoted(&submission, &demoted, request).await;
@@ -169,7 +170,7 @@ pub(super) async fn prepare(
     if tenant.allowed_nif.is_some_and(|allowed| allowed != issuer) {
         return Err(Fault::AllowedNifMismatch);
     }
-    check_certificate(service, account, &mut stated.warnings).await?;
+    check_certificate(service, account, &mut stated.warnings)?;
     let system = own_system(service, account, &mut stated);
     let submit = Submit {
         tenant: tenant.id.clone(),
@@ -318,14 +319,10 @@ pub(super) fn is_key(text: &str) -> bool {
 
 /// An account needs a certificate where they are required. One that has expired meanwhile holds the
 /// sending up, not the invoice: its record and QR do not depend on it.
-async fn check_certificate(
-    service: &Service,
-    account: &Account,
-    warnings: &mut Vec<Warning>,
-) -> Result<(), Fault> {
-    match service.accounts.certificate(&account.tenant.id).await? {
+fn check_certificate(service: &Service, account: &Account, warnings: &mut Vec<Warning>) -> Result<(), Fault> {
+    match account.certificate_until {
         None if service.certificate_required => Err(Fault::CertificateRequired),
-        Some(certificate) if certificate.not_after < service.clock.now() => {
+        Some(end) if end < service.clock.now() => {
             warnings.push(Warning {
                 code: "certificate_expired".to_owned(),
                 field: None,

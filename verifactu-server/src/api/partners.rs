@@ -51,6 +51,7 @@ pub(super) async fn create(service: Arc<Service>, call: Call, partner: Account) 
         plan: None,
         own_system: false,
         representative: None,
+        verifactu_end: None,
         status: TenantStatus::Active,
         created_at: service.clock.now(),
     };
@@ -71,16 +72,17 @@ pub(super) async fn change(service: Arc<Service>, call: Call, child: Account) ->
     let name = members.optional("name", Text::parse);
     let status = members.optional("status", tenants::status);
     members.finish()?;
-    let mut tenant = child.tenant.clone();
-    tenant.name = name.or(tenant.name);
-    tenant.status = match (tenant.status, status) {
-        (known, None) => known,
-        (TenantStatus::Suspended, Some(TenantStatus::Active)) => return Err(Fault::Suspended),
-        (_, Some(TenantStatus::Active)) => TenantStatus::Active,
-        (TenantStatus::Suspended, Some(_)) => TenantStatus::Suspended,
-        (_, Some(_)) => TenantStatus::SuspendedByPartner,
-    };
-    service.accounts.update_tenant(&tenant).await?;
+    let tenant = tenants::changed(&service, child.tenant.clone(), |known| {
+        let status = match (known.status, status) {
+            (known, None) => known,
+            (TenantStatus::Suspended, Some(TenantStatus::Active)) => return Err(Fault::Suspended),
+            (_, Some(TenantStatus::Active)) => TenantStatus::Active,
+            (TenantStatus::Suspended, Some(_)) => TenantStatus::Suspended,
+            (_, Some(_)) => TenantStatus::SuspendedByPartner,
+        };
+        Ok(Tenant { name: name.clone().or(known.name), status, ..known })
+    })
+    .await?;
     let actor = child.caller().id.as_str();
     service.audit(actor, "tenant.change", tenant.id.to_string(), call.request).await?;
     Reply::json(Success::Ok, call.request, tenants::shown(&tenant))

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use verifactu_core::{
     api::{self, Representative, Tenants},
     ledger::{Tenant, TenantStatus},
-    types::{Nif, TenantId, Text},
+    types::{Date, Nif, TenantId, Text},
+    validation::{Context, validate_verifactu_end},
     xml::envelope::SpanishParty,
 };
 
@@ -19,6 +20,11 @@ use super::{
 
 /// Who calls with the operator's key, in the audit log.
 pub(super) const OPERATOR: &str = "admin";
+
+/// How often a change is tried while others change the same account.
+pub(super) const MOST_TRIES: usize = 100;
+
+const ABSENT: Fault = Fault::NotFound("account");
 
 pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let body = call.json()?;
@@ -46,6 +52,7 @@ pub(super) async fn create(service: Arc<Service>, call: Call) -> Result<Reply, F
         plan,
         own_system,
         representative: None,
+        verifactu_end: None,
         status: TenantStatus::Active,
         created_at: service.clock.now(),
     };
@@ -110,31 +117,57 @@ pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fau
 
 /// Changes what the request names; null removes a value.
 pub(super) async fn change(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
-    let mut tenant = find(&service, &call).await?;
+    let known = find(&service, &call).await?;
     let body = call.json()?;
     let mut members = Members::of(&body)?;
-    fn set<T>(place: &mut Option<T>, given: Option<Option<T>>) {
-        if let Some(given) = given {
-            *place = given;
-        }
+    let name = members.nullable("name", Text::parse);
+    let issuer_name = members.nullable("issuerName", Text::parse);
+    let plan = members.nullable("planId", |text| service.plans.known(text));
+    let allowed_nif = members.nullable("allowedNif", Nif::parse);
+    let status = members.optional("status", status);
+    let own_system = members.switch("clientSifEnabled");
+    let representative = members.inner("representante", |party| {
+        let (name, nif) = (party.text("nombre", Text::parse), party.text("nif", Nif::parse));
+        Some(SpanishParty { name: name?, nif: nif? })
+    });
+    let verifactu_end = members.nullable("fechaFinVeriFactu", Date::parse);
+    if let Some(Some(day)) = verifactu_end {
+        let context = Context { today: Date::in_madrid(service.clock.now()) };
+        members.broken(validate_verifactu_end(day, &context));
     }
-    set(&mut tenant.name, members.nullable("name", Text::parse));
-    set(&mut tenant.issuer_name, members.nullable("issuerName", Text::parse));
-    set(&mut tenant.plan, members.nullable("planId", |text| service.plans.known(text)));
-    set(&mut tenant.allowed_nif, members.nullable("allowedNif", Nif::parse));
-    tenant.status = members.optional("status", status).unwrap_or(tenant.status);
-    tenant.own_system = members.switch("clientSifEnabled").unwrap_or(tenant.own_system);
-    set(
-        &mut tenant.representative,
-        members.inner("representante", |party| {
-            let (name, nif) = (party.text("nombre", Text::parse), party.text("nif", Nif::parse));
-            Some(SpanishParty { name: name?, nif: nif? })
-        }),
-    );
     members.finish()?;
-    service.accounts.update_tenant(&tenant).await?;
+    let tenant = changed(&service, known, |known| {
+        Ok(Tenant {
+            name: name.clone().unwrap_or(known.name),
+            issuer_name: issuer_name.clone().unwrap_or(known.issuer_name),
+            plan: plan.clone().unwrap_or(known.plan),
+            allowed_nif: allowed_nif.unwrap_or(known.allowed_nif),
+            status: status.unwrap_or(known.status),
+            own_system: own_system.unwrap_or(known.own_system),
+            representative: representative.clone().unwrap_or(known.representative),
+            verifactu_end: verifactu_end.unwrap_or(known.verifactu_end),
+            ..known
+        })
+    })
+    .await?;
     service.audit(OPERATOR, "tenant.change", tenant.id.to_string(), call.request).await?;
     Reply::json(Success::Ok, call.request, shown(&tenant))
+}
+
+/// Changes an account. Where another request was first, its change is looked at and kept.
+pub(super) async fn changed(
+    service: &Service,
+    mut known: Tenant,
+    change: impl Fn(Tenant) -> Result<Tenant, Fault>,
+) -> Result<Tenant, Fault> {
+    for _ in 0..MOST_TRIES {
+        let tenant = change(known.clone())?;
+        if service.accounts.update_tenant(&known, &tenant).await? {
+            return Ok(tenant);
+        }
+        known = service.accounts.tenant(&known.id).await?.ok_or(ABSENT)?;
+    }
+    Err(Fault::Overloaded)
 }
 
 /// Reads the status that an account shall have.
@@ -148,7 +181,6 @@ pub(super) fn status(text: &str) -> Result<TenantStatus, &'static str> {
 
 /// The account that the path names.
 pub(super) async fn find(service: &Service, call: &Call) -> Result<Tenant, Fault> {
-    const ABSENT: Fault = Fault::NotFound("account");
     let id = TenantId::parse(call.variable()).map_err(|_| ABSENT)?;
     service.accounts.tenant(&id).await?.ok_or(ABSENT)
 }
@@ -170,6 +202,7 @@ pub(super) fn shown(tenant: &Tenant) -> api::Tenant {
             .representative
             .as_ref()
             .map(|party| Representative { nombre: party.name.to_string(), nif: party.nif }),
+        fecha_fin_veri_factu: tenant.verifactu_end,
         created_at: tenant.created_at.into(),
     }
 }

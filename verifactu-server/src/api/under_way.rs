@@ -48,10 +48,10 @@ impl UnderWay {
     ) -> Result<Option<([u8; 32], Submission)>, Fault> {
         let deadline = Instant::now() + PATIENCE;
         while !self.enter(service).await && Instant::now() < deadline {
-            tokio::time::sleep(PAUSE).await;
             if let Some(found) = service.engine.ledger().replay(tenant, kind, key).await? {
                 return Ok(Some(found));
             }
+            tokio::time::sleep(PAUSE).await;
         }
         Ok(None)
     }

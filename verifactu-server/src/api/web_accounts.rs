@@ -50,6 +50,7 @@ pub(super) async fn put(service: Arc<Service>, call: Call) -> Result<Reply, Faul
         plan: None,
         own_system: false,
         representative: None,
+        verifactu_end: None,
         status: TenantStatus::Active,
         created_at: service.clock.now(),
     });

@@ -15,13 +15,14 @@ use super::{
     error::{Fault, Success},
     query::Parameters,
     reply::Reply,
-    tenants::{self, OPERATOR},
+    tenants::{self, MOST_TRIES, OPERATOR},
 };
 
 /// Most bytes of a secret.
 const MAX_SECRET: usize = 512;
 
-/// Sets what the request names and keeps the rest; a `url` of null removes all.
+/// Sets what the request names and keeps the rest, also where another request was first; a `url` of null
+/// removes all.
 pub(super) async fn configure(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let tenant = tenants::find(&service, &call).await?.id;
     let body = call.json()?;
@@ -32,39 +33,45 @@ pub(super) async fn configure(service: Arc<Service>, call: Call) -> Result<Reply
         if fits { Ok(Secret::new(text.to_owned())) } else { Err("must have 1 to 512 characters") }
     });
     let enabled = members.switch("enabled");
-    let known = service.accounts.webhook(&tenant).await?;
+    let mut known = service.accounts.webhook(&tenant).await?;
     if url == Some(None) {
         members.finish()?;
         service.accounts.delete_webhook(&tenant).await?;
         service.audit(OPERATOR, "webhook.remove", tenant.to_string(), call.request).await?;
         return Reply::json(Success::Ok, call.request, info(None));
     }
-    let url =
-        url.flatten().map(|url| url.to_string()).or_else(|| known.as_ref().map(|known| known.url.clone()));
-    if url.is_none() {
+    let url = url.flatten().map(|url| url.to_string());
+    if url.is_none() && known.is_none() {
         members.missing("url");
     }
     if secret.is_none() && known.is_none() {
         members.missing("secret");
     }
     members.finish()?;
-    let sealed = match (&secret, &known) {
-        (Some(secret), _) => {
-            let sealed = service.keys.vault.seal(&tenant, Purpose::WebhookSecret, secret.expose().as_bytes());
-            sealed.map_err(|error| Fault::Internal(error.into()))?
+    let seal =
+        |secret: Secret| service.keys.vault.seal(&tenant, Purpose::WebhookSecret, secret.expose().as_bytes());
+    let secret = secret.map(seal).transpose().map_err(|error| Fault::Internal(error.into()))?;
+    for _ in 0..MOST_TRIES {
+        let before = known.as_ref();
+        let url = url.as_ref().or(before.map(|before| &before.url));
+        let secret = secret.as_ref().or(before.map(|before| &before.secret));
+        let (Some(url), Some(secret)) = (url, secret) else {
+            return Err(Fault::NotFound("webhook"));
+        };
+        let webhook = Webhook {
+            tenant: tenant.clone(),
+            url: url.clone(),
+            secret: secret.clone(),
+            enabled: enabled.unwrap_or_else(|| before.is_none_or(|before| before.enabled)),
+            updated_at: service.clock.now(),
+        };
+        if service.accounts.put_webhook(before, &webhook).await? {
+            service.audit(OPERATOR, "webhook.set", tenant.to_string(), call.request).await?;
+            return Reply::json(Success::Ok, call.request, info(Some(&webhook)));
         }
-        (None, known) => known.as_ref().map(|known| known.secret.clone()).unwrap_or_default(),
-    };
-    let webhook = Webhook {
-        tenant,
-        url: url.unwrap_or_default(),
-        secret: sealed,
-        enabled: enabled.unwrap_or_else(|| known.is_none_or(|known| known.enabled)),
-        updated_at: service.clock.now(),
-    };
-    service.accounts.put_webhook(&webhook).await?;
-    service.audit(OPERATOR, "webhook.set", webhook.tenant.to_string(), call.request).await?;
-    Reply::json(Success::Ok, call.request, info(Some(&webhook)))
+        known = service.accounts.webhook(&tenant).await?;
+    }
+    Err(Fault::Overloaded)
 }
 
 pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {

@@ -350,10 +350,10 @@ impl Config {
         let log = log(&reader)?;
         let environment = reader
             .read("environment", "sandbox, preproduction or production", |text| text.parse().ok())?
-            .ok_or(ConfigError::Missing { setting: "--environment", reason: "always" })?;
+            .ok_or(ConfigError::Missing { setting: "--environment", reason: "and has no default" })?;
         let data_dir = reader
             .read("data-dir", "a directory", path)?
-            .ok_or(ConfigError::Missing { setting: "--data-dir", reason: "always" })?;
+            .ok_or(ConfigError::Missing { setting: "--data-dir", reason: "and has no default" })?;
         let mut config = Self::new(environment, data_dir, system(&reader, environment)?);
         config.declaration = DeclarationConfig::read(&reader, environment)?;
         config.read_service(&reader)?;
@@ -580,7 +580,7 @@ fn system(reader: &Reader<'_>, environment: Environment) -> Result<ComputerSyste
             )?,
             identification: part.read(
                 ["system-producer-nif", "--system-producer-nif"],
-                "a NIF of nine characters",
+                "a NIF, whose check character is right",
                 "B12345674",
                 |text| Nif::parse(text).ok().map(Identification::Nif),
             )?,

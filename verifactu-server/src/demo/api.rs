@@ -74,8 +74,13 @@ impl Api {
     }
 
     pub(super) async fn create_key(&self, tenant: &str) -> Result<String, ApiError> {
-        let scopes =
-            ["invoices:write", "invoices:read", "tenant:certificates:read", "tenant:certificates:write"];
+        let scopes = [
+            "invoices:write",
+            "invoices:read",
+            "nif:read",
+            "tenant:certificates:read",
+            "tenant:certificates:write",
+        ];
         let body = json!({"tenantId": tenant, "name": "demo", "scopes": scopes});
         let created = self.admin("/admin/api-keys", &body).await?;
         Ok(created["apiKey"]["key"].as_str().unwrap_or_default().to_owned())

@@ -3,6 +3,8 @@
 //! The copy holds what the ledger holds, certificates among it, but sealed: the vault's key, the key pepper
 //! and the admin key are files beside the ledger or settings, and are never copied. Kept apart from the
 //! copies, they make a stolen copy worth little.
+//!
+//! A ledger in PostgreSQL is copied by PostgreSQL's own tools, which do it better.
 
 use std::{
     fs::File,
@@ -14,7 +16,7 @@ use clap::Args;
 use serde_json::json;
 use verifactu_core::ledger::sqlite;
 
-use crate::config::{Config, Flags};
+use crate::config::{Config, Flags, LedgerConfig};
 
 use super::{Found, OperateError, say};
 
@@ -35,6 +37,9 @@ impl BackupArgs {
     /// [`OperateError`].
     pub async fn run(self, out: &mut impl Write) -> Result<Found, OperateError> {
         let (config, _) = Config::load(&self.flags)?;
+        if let LedgerConfig::Postgres { .. } = config.ledger {
+            return Err(OperateError::OwnTools);
+        }
         let (from, to) = (config.ledger_file(), self.to.clone());
         let copied = tokio::task::spawn_blocking(move || whole(&to, |file| Ok(sqlite::copy(from, file)?)));
         copied.await.map_err(|_| OperateError::Interrupted)??;

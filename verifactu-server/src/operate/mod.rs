@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 use verifactu_core::{
     engine::{EngineError, verify_chain},
     ledger::{
-        ChainSearch, Ledger as _, LedgerError,
+        ChainSearch, Ledger, LedgerError,
+        postgres::PostgresLedger,
         sqlite::{SqliteLedger, SqliteOptions},
     },
 };
@@ -63,6 +64,20 @@ pub enum OperateError {
     /// What a command writes is there already.
     #[error("{}: is there already; move it away first", _0.display())]
     Exists(PathBuf),
+    /// There is nothing to restore from.
+    #[error("--from is required: the backup that is to be the ledger")]
+    NoBackup,
+    /// A ledger in PostgreSQL is not restored from a file.
+    #[error(
+        "--from names a backup of an embedded ledger; restore a dump by pg_restore or psql into a new \
+         database, and run this with its address in --ledger and without --from"
+    )]
+    NoFile,
+    /// A ledger in PostgreSQL is not copied into a file.
+    #[error(
+        "a ledger in PostgreSQL is copied by PostgreSQL's own tools, such as pg_dump; the service may run meanwhile"
+    )]
+    OwnTools,
     /// A file cannot be read or written.
     #[error("{}", file.display())]
     File {
@@ -146,7 +161,7 @@ pub fn check_config(flags: &Flags, out: &mut impl Write) -> Result<Found, Operat
 pub struct VerifyArgs {
     #[command(flatten)]
     flags: Flags,
-    /// The ledger's file, such as a backup [that of the data directory]
+    /// The ledger's file, such as a backup [the ledger of the settings]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -160,8 +175,17 @@ impl VerifyArgs {
     pub async fn run(self, out: &mut impl Write) -> Result<Found, OperateError> {
         const PAGE: u32 = 500;
         let (config, _) = Config::load(&self.flags)?;
-        let file = self.file.unwrap_or_else(|| config.ledger_file());
-        let ledger = SqliteLedger::open_read_only(file, config.environment, &SqliteOptions::default())?;
+        let environment = config.environment;
+        let ledger: Box<dyn Ledger> = match (self.file, server::shared_ledger(&config)?) {
+            (None, Some((address, options))) => {
+                let opened = PostgresLedger::open_read_only(address, environment, &options).await;
+                Box::new(opened.map_err(StartError::from)?)
+            }
+            (file, _) => {
+                let file = file.unwrap_or_else(|| config.ledger_file());
+                Box::new(SqliteLedger::open_read_only(file, environment, &SqliteOptions::default())?)
+            }
+        };
         let (mut after, mut found) = (None, Found::Well);
         let (mut chains, mut records) = (0_u64, 0);
         loop {
@@ -169,7 +193,7 @@ impl VerifyArgs {
             let Some((last, _)) = page.last() else { break };
             after = Some(last.id);
             for (chain, _) in page {
-                let verified = verify_chain(&ledger, &chain).await?;
+                let verified = verify_chain(&*ledger, &chain).await?;
                 chains += 1;
                 records += verified.checked;
                 if let Some(broken) = verified.first_break {

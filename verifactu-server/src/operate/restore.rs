@@ -3,11 +3,15 @@
 //! Records that were acknowledged after the backup are gone from the ledger, not from their chains: their
 //! callers have their huellas, and the authority may have them too. So every chain is closed before anybody
 //! can append to it, and what was unfinished is asked for at the authority before it is sent.
+//!
+//! An embedded ledger is made from a copy of its file. A dump of one in PostgreSQL is brought into a new
+//! database by PostgreSQL's own tools, and what is done here is the rest.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::Write,
     path::PathBuf,
+    time::Duration,
 };
 
 use clap::Args;
@@ -17,16 +21,17 @@ use verifactu_core::{
     engine::{Survey, begin_epoch},
     ledger::{
         ChainSearch, ChainState, Ledger,
+        postgres::{PostgresLedger, PostgresOptions},
         sqlite::{self, SqliteLedger, SqliteOptions},
     },
-    types::{Clock as _, Date, Nif, TenantId},
+    types::{Clock as _, Date, Environment, Nif, TenantId},
     xml::query::{Period, QueryRow},
 };
 
 use crate::{
     clock::SystemClock,
     config::{Config, Flags},
-    server::{self, Server},
+    server::{self, Server, StartError},
 };
 
 use super::{Found, OperateError, backup::whole, say};
@@ -34,50 +39,43 @@ use super::{Found, OperateError, backup::whole, say};
 /// Chains that are read at a time.
 const PAGE: u32 = 500;
 
-/// Make the ledger of the data directory from a backup, with every chain closed.
+/// How long closing the chains of a ledger in PostgreSQL may take: it is one transaction.
+const CLOSING: Duration = Duration::from_secs(15 * 60);
+
+/// Make the ledger from a backup, with every chain closed; of PostgreSQL, the one that its tools restored.
 #[derive(Args)]
 pub struct RestoreArgs {
     #[command(flatten)]
     flags: Flags,
-    /// The backup
+    /// The backup; for a ledger in PostgreSQL none
     #[arg(long, value_name = "FILE")]
-    from: PathBuf,
+    from: Option<PathBuf>,
     /// Then ask the authority for records that are newer than the backup, and list them
     #[arg(long)]
     reconcile: bool,
 }
 
 impl RestoreArgs {
-    /// Restores the ledger, whole or not at all; one that is there stays.
+    /// Restores the ledger, whole or not at all. A file that is there stays; a database that anybody uses
+    /// is left alone.
     ///
     /// # Errors
     /// [`OperateError`].
     pub async fn run(self, out: &mut impl Write) -> Result<Found, OperateError> {
         let (config, _) = Config::load(&self.flags)?;
         server::prepare_directory(&config.data_dir)?;
-        let (place, environment, from) = (config.ledger_file(), config.environment, self.from);
-        // A log that was left behind would be taken for one of the restored file.
-        for beside in ["", "-wal", "-shm", "-journal"] {
-            let mut file = place.clone().into_os_string();
-            file.push(beside);
-            let file = PathBuf::from(file);
-            if file.exists() {
-                return Err(OperateError::Exists(file));
+        let environment = config.environment;
+        let (place, closed) = match (server::shared_ledger(&config)?, self.from) {
+            (None, Some(from)) => {
+                let place = config.ledger_file();
+                (json!(place), from_copy(from, place, environment).await?)
             }
-        }
-        let runtime = tokio::runtime::Handle::current();
-        let restored = tokio::task::spawn_blocking(move || {
-            let mut closed = 0;
-            whole(&place, |file| {
-                sqlite::copy(from, file)?;
-                let ledger = SqliteLedger::open(file, environment, &SqliteOptions::default())?;
-                closed = runtime.block_on(begin_epoch(&ledger, SystemClock.now()))?;
-                drop(ledger);
-                Ok(sqlite::fold(file)?)
-            })?;
-            Ok::<_, OperateError>((place, closed))
-        });
-        let (place, closed) = restored.await.map_err(|_| OperateError::Interrupted)??;
+            (Some((address, options)), None) => {
+                (json!("postgres"), in_database(address, environment, options).await?)
+            }
+            (None, None) => return Err(OperateError::NoBackup),
+            (Some(_), Some(_)) => return Err(OperateError::NoFile),
+        };
         say(out, &json!({ "restored": place, "closedChains": closed }))?;
         if config.secrets.vault_keys.is_empty() && !config.data_dir.join("vault-key").exists() {
             let warning = "there is no vault key: put back the one that sealed the ledger's certificates";
@@ -85,6 +83,45 @@ impl RestoreArgs {
         }
         if self.reconcile { reconcile(config, out).await } else { Ok(Found::Well) }
     }
+}
+
+/// Makes the embedded ledger from a copy, and returns how many chains were closed.
+async fn from_copy(from: PathBuf, place: PathBuf, environment: Environment) -> Result<u64, OperateError> {
+    // A log that was left behind would be taken for one of the restored file.
+    for beside in ["", "-wal", "-shm", "-journal"] {
+        let mut file = place.clone().into_os_string();
+        file.push(beside);
+        let file = PathBuf::from(file);
+        if file.exists() {
+            return Err(OperateError::Exists(file));
+        }
+    }
+    let runtime = tokio::runtime::Handle::current();
+    let restored = tokio::task::spawn_blocking(move || {
+        let mut closed = 0;
+        whole(&place, |file| {
+            sqlite::copy(from, file)?;
+            let ledger = SqliteLedger::open(file, environment, &SqliteOptions::default())?;
+            closed = runtime.block_on(begin_epoch(&ledger, SystemClock.now()))?;
+            drop(ledger);
+            Ok(sqlite::fold(file)?)
+        })?;
+        Ok(closed)
+    });
+    restored.await.map_err(|_| OperateError::Interrupted)?
+}
+
+/// Closes the chains of a ledger that PostgreSQL's tools have restored, while nobody else has it open, and
+/// returns how many.
+async fn in_database(
+    address: &str,
+    environment: Environment,
+    options: PostgresOptions,
+) -> Result<u64, OperateError> {
+    let options = PostgresOptions { patience: CLOSING, ..options };
+    let ledger =
+        PostgresLedger::open_alone(address, environment, &options).await.map_err(StartError::from)?;
+    Ok(begin_epoch(&ledger, SystemClock.now()).await?)
 }
 
 /// The accounts of an issuer, with a chain of each.

@@ -51,6 +51,14 @@ struct Report<'a> {
     ca_pem: &'a str,
 }
 
+/// The files of a certificate that was issued.
+#[derive(Serialize)]
+struct Issued {
+    pkcs12: PathBuf,
+    pem: Option<PathBuf>,
+    ca: PathBuf,
+}
+
 impl SandboxArgs {
     /// Serves until `stop` completes. When it listens, one line of JSON is written to `out`: `url`,
     /// `endpoint`, `admin`, `ca` (the file, if there is a data directory) and `ca_pem`.
@@ -58,7 +66,7 @@ impl SandboxArgs {
     /// # Errors
     ///
     /// When the sandbox cannot start, or the line cannot be written.
-    pub async fn run(self, mut out: impl Write, stop: impl Future<Output = ()>) -> Result<(), SandboxError> {
+    pub async fn run(self, out: impl Write, stop: impl Future<Output = ()>) -> Result<(), SandboxError> {
         let presenters = if self.any_presenter { PresenterPolicy::Anyone } else { PresenterPolicy::Holder };
         let census = match self.census {
             None => Census::default(),
@@ -81,16 +89,14 @@ impl SandboxArgs {
             config = config.data(data);
         }
         let sandbox = config.start().await?;
-        let report = Report {
+        let addresses = Report {
             url: sandbox.url(),
             endpoint: sandbox.endpoint(),
             admin: sandbox.admin_address().map(|address| format!("http://{address}")),
             ca: self.data.map(|data| data.join("pki").join("ca.pem")),
             ca_pem: sandbox.pki().ca_pem(),
         };
-        let line = serde_json::to_string(&report).map_err(std::io::Error::from);
-        line.and_then(|line| writeln!(out, "{line}").and_then(|()| out.flush()))
-            .map_err(SandboxError::Report)?;
+        report(out, &addresses)?;
         stop.await;
         sandbox.stop().await;
         Ok(())
@@ -133,18 +139,19 @@ pub struct PkiArgs {
 }
 
 impl PkiArgs {
-    /// Issues the certificate and writes the files, readable by their owner alone.
+    /// Issues the certificate, writes the files, readable by their owner alone, and reports them to `out` in
+    /// one line of JSON: `pkcs12`, `pem` (if asked for) and `ca`.
     ///
     /// # Errors
     ///
     /// When the CA cannot be used, the holder's values cannot stand in a certificate, or a file
     /// cannot be written.
-    pub async fn run(self) -> Result<(), SandboxError> {
+    pub async fn run(self, out: impl Write) -> Result<(), SandboxError> {
         let task = tokio::task::spawn_blocking(move || self.issue());
-        task.await.map_err(|_| SandboxError::Interrupted)?
+        report(out, &task.await.map_err(|_| SandboxError::Interrupted)??)
     }
 
-    fn issue(self) -> Result<(), SandboxError> {
+    fn issue(self) -> Result<Issued, SandboxError> {
         let mut holder = match self.kind {
             HolderKind::Person => Holder::person(self.nif, self.name),
             HolderKind::Seal => Holder::seal(self.nif, self.name),
@@ -159,12 +166,19 @@ impl PkiArgs {
         if self.ec {
             holder = holder.with_ec_key();
         }
-        let issued = Pki::open(&self.data.join("pki"))?.issue(&holder)?;
+        let pki = self.data.join("pki");
+        let issued = Pki::open(&pki)?.issue(&holder)?;
         write_whole(&self.out, &issued.pkcs12()?, Privacy::Private)?;
-        if let Some(path) = self.pem {
+        if let Some(path) = &self.pem {
             let pem = Zeroizing::new(format!("{}{}", issued.certificate_pem(), issued.key_pem()));
-            write_whole(&path, pem.as_bytes(), Privacy::Private)?;
+            write_whole(path, pem.as_bytes(), Privacy::Private)?;
         }
-        Ok(())
+        Ok(Issued { pkcs12: self.out, pem: self.pem, ca: pki.join("ca.pem") })
     }
+}
+
+/// One line of JSON.
+fn report(mut out: impl Write, report: &impl Serialize) -> Result<(), SandboxError> {
+    let line = serde_json::to_string(report).map_err(std::io::Error::from);
+    line.and_then(|line| writeln!(out, "{line}").and_then(|()| out.flush())).map_err(SandboxError::Report)
 }

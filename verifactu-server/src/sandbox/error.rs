@@ -34,8 +34,8 @@ pub enum SandboxError {
     /// The admin interface issues certificates to whoever asks, so it stays on this computer.
     #[error("the admin address {0} is not a loopback address")]
     AdminNotLoopback(SocketAddr),
-    /// The line that says where the sandbox listens could not be written.
-    #[error("cannot report the addresses")]
+    /// The line that says where the sandbox listens, or what was issued, could not be written.
+    #[error("cannot report what was done")]
     Report(#[source] std::io::Error),
     /// The store refused to read or write.
     #[error("the sandbox's store failed")]

@@ -136,7 +136,8 @@ impl SandboxConfig {
                 }
             }
         });
-        tracing::info!(%address, ?admin_address, "sandbox authority listens");
+        let admin_shown = admin_address.map(tracing::field::display);
+        tracing::info!(%address, admin_address = admin_shown, "sandbox authority listens");
         Ok(RunningSandbox { address, admin_address, authority, stop, task })
     }
 }

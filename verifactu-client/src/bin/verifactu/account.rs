@@ -53,13 +53,14 @@ pub(crate) struct Records {
     /// How the number begins.
     #[arg(long, value_parser = InvoiceNumber::parse)]
     series: Option<InvoiceNumber>,
-    #[arg(long = "type", value_enum)]
+    /// Records of invoices, or of cancellations.
+    #[arg(long = "type", value_name = "TYPE", value_enum)]
     kind: Option<Kind>,
     /// What the authority holds of it.
     #[arg(long, value_enum)]
     state: Option<State>,
     /// Most rows.
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, value_name = "ROWS", default_value_t = 50)]
     limit: usize,
 }
 
@@ -98,8 +99,13 @@ impl Records {
             }),
         };
         let mut rows = std::pin::pin!(client.invoice_records(&filter).rows().take(self.limit));
+        let mut shown = false;
         while let Some(record) = rows.try_next().await? {
             output.print(&line(&record), &value(&record)?)?;
+            shown = true;
+        }
+        if !shown {
+            output.note("no records")?;
         }
         Ok(End::Well)
     }
@@ -120,6 +126,8 @@ fn line(record: &InvoiceRecord) -> String {
 }
 
 #[derive(Args)]
+#[command(override_usage = "verifactu lookup [OPTIONS] <NIF> <NUMBER> <DATE>
+       verifactu lookup [OPTIONS] <NIF> --month <MONTH>")]
 pub(crate) struct Lookup {
     /// The issuer.
     #[arg(value_parser = Nif::parse)]
@@ -140,7 +148,7 @@ pub(crate) struct Lookup {
     #[arg(long)]
     ledger: bool,
     /// Most rows.
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, value_name = "ROWS", default_value_t = 50)]
     limit: usize,
 }
 
@@ -155,7 +163,7 @@ impl Lookup {
         let filter = match (&self.number, self.date, self.month) {
             (_, _, Some((year, month))) => LookupFilter::month(self.nif, year, month),
             (Some(number), Some(date), None) => LookupFilter::invoice(self.nif, number.clone(), date),
-            _ => return Err(Failure::Unset("invoice", "--month")),
+            _ => return Err(Failure::Unset("invoice", "its number and date", "--month")),
         };
         let filter = LookupFilter { nombre: self.name.clone(), ..filter };
         let filter = if self.ledger { filter.in_ledger() } else { filter };
@@ -165,6 +173,9 @@ impl Lookup {
             let found = value(&found)?;
             output.print(&listed(&found), &found)?;
             end = End::Well;
+        }
+        if end == End::NotWell {
+            output.note("nothing found")?;
         }
         Ok(end)
     }
@@ -204,6 +215,7 @@ enum Format {
 pub(crate) struct Export {
     #[command(flatten)]
     span: Span,
+    /// One JSON per line, or one XML document.
     #[arg(long, value_enum, default_value = "ndjson")]
     format: Format,
     /// Where to write it. It appears there once it is whole.

@@ -10,6 +10,7 @@ use crate::{failure::Failure, surroundings};
 const MAX_ROOTS: u64 = 1024 * 1024;
 
 #[derive(Args)]
+#[command(next_help_heading = "The service")]
 pub(crate) struct Connection {
     /// Address of the service, such as https://host/v1; else VERIFACTU_URL.
     #[arg(long, global = true, value_name = "URL")]
@@ -29,7 +30,7 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) fn address(&self) -> Result<String, Failure> {
         let address = self.url.clone().or_else(|| surroundings::variable(surroundings::URL));
-        let address = address.ok_or(Failure::Unset("address", surroundings::URL))?;
+        let address = address.ok_or(Failure::Unset("address", "--url", surroundings::URL))?;
         Ok(address.trim_end_matches('/').trim_end_matches("/v1").to_owned())
     }
 
@@ -39,7 +40,7 @@ impl Connection {
 
     pub(crate) fn client_with(&self, retry: RetryPolicy) -> Result<Client, Failure> {
         let key = surroundings::secret(self.key_file.as_deref(), surroundings::KEY)?;
-        let key = key.ok_or(Failure::Unset("API key", surroundings::KEY))?;
+        let key = key.ok_or(Failure::Unset("API key", "--key-file", surroundings::KEY))?;
         let mut builder = Client::builder(&self.address()?).api_key(key).retry(retry);
         if let Some(path) = &self.ca {
             builder = builder.trust(Trust::SystemAnd(surroundings::read(path, MAX_ROOTS)?));

@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, io, path::PathBuf};
 
-use verifactu_client::{ConfigurationError, Error};
+use verifactu_client::{ConfigurationError, Error, IdempotencyKey};
 
 /// Documented in `--help`.
 pub(crate) const EXIT_CODES: &str = "\
@@ -18,12 +18,15 @@ Exit codes:
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    #[error("the service")]
+    #[error(transparent)]
     Service(#[from] Error),
-    #[error("the settings")]
+    /// A sending under a key that the caller has to know to repeat it.
+    #[error("{1}")]
+    Sending(IdempotencyKey, #[source] Error),
+    #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    #[error("no {0}: give the flag or set {1}")]
-    Unset(&'static str, &'static str),
+    #[error("no {0}: give {1} or set {2}")]
+    Unset(&'static str, &'static str, &'static str),
     #[error("{}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("{}: larger than {} bytes", .0.display(), .1)]
@@ -40,7 +43,7 @@ pub(crate) enum Failure {
     State(usize),
     #[error("listen on a loopback address")]
     NotLoopback,
-    #[error("the computer system is incomplete; the body must state all of it")]
+    #[error("the body has to state the whole computer system, in `sistemaInformatico`")]
     System,
     #[error("output")]
     Output(#[from] io::Error),
@@ -51,12 +54,30 @@ impl Failure {
         Self::Unusable(what, Box::new(source))
     }
 
-    pub(crate) fn end(&self) -> End {
+    /// What the service, or the way to it, is the reason of.
+    pub(crate) fn service(&self) -> Option<&Error> {
         match self {
-            Self::Service(Error::Configuration(_)) => End::Unusable,
-            Self::Service(error) if error.is_retryable() => End::Unreached,
-            Self::Service(_) => End::Refused,
-            _ => End::Unusable,
+            Self::Service(error) | Self::Sending(_, error) => Some(error),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn end(&self) -> End {
+        match self.service() {
+            None | Some(Error::Configuration(_)) => End::Unusable,
+            Some(error) if error.is_retryable() => End::Unreached,
+            Some(_) => End::Refused,
+        }
+    }
+
+    /// What to do next, where that is more than to mend what the message names.
+    pub(crate) fn advice(&self) -> Option<String> {
+        match self {
+            Self::Sending(key, error) if error.is_retryable() => {
+                Some(format!("it may have arrived; repeat it with --idempotency-key {key}"))
+            }
+            _ if self.end() == End::Unreached => Some("`verifactu doctor` names what fails".to_owned()),
+            _ => None,
         }
     }
 }

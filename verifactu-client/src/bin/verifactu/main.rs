@@ -46,13 +46,16 @@ enum Command {
     Batch(batch::Batch),
     /// Shows a job. Exit code 1 if it is dead.
     Job {
+        /// `jobId` of what `send` answered.
         #[arg(value_parser = JobId::parse)]
         id: JobId,
     },
-    /// Waits for the end of a job.
+    /// Waits for the end of a job. Exit code 1 if it is dead, 6 if it goes on.
     Wait {
+        /// `jobId` of what `send` answered.
         #[arg(value_parser = JobId::parse)]
         id: JobId,
+        /// How long.
         #[arg(long, value_name = "SECONDS", default_value_t = 300)]
         patience: u64,
     },
@@ -86,14 +89,18 @@ enum Command {
     Sign(offline::Sign),
     /// Offline: verifies the signature of a record.
     VerifySignature {
+        /// The signed XML; `-` reads the standard input.
         file: PathBuf,
     },
-    /// Offline: recomputes the chain of an export, XML or one JSON per line, of any system.
+    /// Offline: recomputes every chain of an export, of any system.
     VerifyChain {
+        /// One XML document with the records, or one JSON per line with the XML as `xml`; in the order of
+        /// each chain. `-` reads the standard input.
         file: PathBuf,
     },
     /// Prints the completions for a shell.
     Completions {
+        /// Which one; `verifactu completions bash > /etc/bash_completion.d/verifactu` installs them.
         shell: Shell,
     },
 }

@@ -1,13 +1,16 @@
 //! What needs no service: huella, rules, XML, signatures and chains of files.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use serde_json::{Value, json};
 use verifactu_client::{
     api::{CancelRequest, Defaults, Detail, Json, SendRequest, SystemClaim, Warning},
     record::{ComputerSystem, InvoiceId, Link, Predecessor, Statement},
-    types::{Date, GenerationTime, Huella, InvoiceNumber, Nif},
+    types::{Date, GenerationTime, Huella, InvoiceNumber, Nif, Text},
 };
 use verifactu_core::{
     certificate::{self, MAX_FILE, Wanted},
@@ -33,6 +36,9 @@ pub(crate) struct Body {
     /// The body cancels an invoice.
     #[arg(long)]
     cancel: bool,
+    /// Name of the issuer, for a body without one; the service takes the account's.
+    #[arg(long, value_name = "NAME", value_parser = Text::<120>::parse)]
+    issuer_name: Option<Text<120>>,
 }
 
 /// A statement with what the body says beside it, or all that is wrong.
@@ -47,7 +53,7 @@ impl Body {
         let text = surroundings::read(&self.file, MAX_BODY)?;
         let body = Json::parse(&text).map_err(|error| Failure::unusable("the body", error))?;
         let today = Date::in_madrid(surroundings::now());
-        let defaults = Defaults { issuer_name: None, today, demoted: &[] };
+        let defaults = Defaults { issuer_name: self.issuer_name.as_ref(), today, demoted: &[] };
         Ok(if self.cancel {
             CancelRequest::read(&body, &defaults).map(|request| Read {
                 statement: Statement::Cancellation(Box::new(request.cancellation)),
@@ -117,7 +123,7 @@ pub(crate) struct Xml {
     /// XML of the record before; none makes it the first of its chain.
     #[arg(long, value_name = "FILE")]
     previous: Option<PathBuf>,
-    /// When the record was generated; now if not given.
+    /// When the record was generated, such as 2026-10-15T10:00:00+02:00; now if not given.
     #[arg(long, value_parser = GenerationTime::parse)]
     time: Option<GenerationTime>,
 }
@@ -187,7 +193,7 @@ impl Sign {
         let record = String::from_utf8(record).map_err(|_| Failure::NotText(self.file.clone()))?;
         let pfx = zeroize::Zeroizing::new(surroundings::read(&self.pfx, MAX_FILE as u64)?);
         let passphrase = surroundings::secret(self.passphrase_file.as_deref(), PASSPHRASE)?
-            .ok_or(Failure::Unset("passphrase", PASSPHRASE))?;
+            .ok_or(Failure::Unset("passphrase", "--passphrase-file", PASSPHRASE))?;
         let now = surroundings::now();
         let opened = certificate::open(&pfx, &passphrase, Wanted { holder: None, now })
             .map_err(|error| Failure::unusable("the certificate", error))?;
@@ -218,43 +224,60 @@ pub(crate) fn verify_signature(path: &Path, output: Output) -> Result<End, Failu
     Ok(End::well_if(finding))
 }
 
-/// Walks the chain of an export: an XML document with the records in their order, or one JSON per
-/// line, a text of XML or an object with the text in `xml`.
+/// Walks the chains of an export: an XML document with the records, or one JSON per line, a text of XML
+/// or an object with the text in `xml`.
 pub(crate) fn verify_chain(path: &Path, output: Output) -> Result<End, Failure> {
     let export = surroundings::read(path, MAX_EXPORT)?;
     let content = export.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&export).trim_ascii();
-    let mut walk = Walk::default();
+    let mut chains = Chains::default();
     let broken = if content.starts_with(b"<") {
-        step(&mut walk, content)
+        chains.step(content)
     } else {
         content.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).try_for_each(
             |line| {
                 let line: Value = serde_json::from_slice(line).map_err(|error| error.to_string())?;
                 let xml = line.as_str().or_else(|| line["xml"].as_str()).ok_or("the line holds no XML")?;
-                step(&mut walk, xml.as_bytes())
+                chains.step(xml.as_bytes())
             },
         )
     }
     .err();
-    let position = walk.checked() + 1;
-    let finding = Finding::from(broken.is_none() && walk.checked() > 0);
+    let (checked, position, count) = (chains.checked, chains.checked + 1, chains.walks.len());
+    let finding = Finding::from(broken.is_none() && checked > 0);
     let (text, json) = match broken {
         Some(reason) => (
             format!("record {position}: {reason}"),
-            json!({"valid": false, "checked": walk.checked(), "position": position, "reason": reason}),
+            json!({"valid": false, "checked": checked, "position": position, "reason": reason}),
         ),
-        None if walk.checked() == 0 => {
+        None if checked == 0 => {
             ("no records".to_owned(), json!({"valid": false, "checked": 0, "reason": "no records"}))
         }
-        None => (format!("{} records", walk.checked()), json!({"valid": true, "checked": walk.checked()})),
+        None => (
+            format!("{checked} records in {count} {}", if count == 1 { "chain" } else { "chains" }),
+            json!({"valid": true, "checked": checked, "chains": count}),
+        ),
     };
     output.print(&format!("{} {text}", Output::word(finding)), &json)?;
     Ok(End::well_if(finding))
 }
 
-fn step(walk: &mut Walk, document: &[u8]) -> Result<(), String> {
-    let records = literals::read_all(document).map_err(|error| crate::failure::told(&error))?;
-    records
-        .iter()
-        .try_for_each(|record| walk.next(record.chained()).map_err(|Break { reason, .. }| reason.to_string()))
+/// The chains of an export, told apart by whose they are, in what order the records of several may come.
+#[derive(Default)]
+struct Chains {
+    walks: HashMap<[String; 4], Walk>,
+    /// Records that held so far.
+    checked: u64,
+}
+
+impl Chains {
+    fn step(&mut self, document: &[u8]) -> Result<(), String> {
+        for record in literals::read_all(document).map_err(|error| crate::failure::told(&error))? {
+            let [producer, system, installation] = &record.system;
+            let chain = [&record.invoice[0], producer, system, installation].map(ToString::to_string);
+            let walk = self.walks.entry(chain).or_default();
+            walk.next(record.chained()).map_err(|Break { reason, .. }| reason.to_string())?;
+            self.checked += 1;
+        }
+        Ok(())
+    }
 }

@@ -26,9 +26,9 @@ pub(crate) struct Submit {
     file: PathBuf,
     /// What makes a repeated request the same request; a random one if not given. Keep it with the
     /// invoice.
-    #[arg(long)]
+    #[arg(long, value_name = "KEY")]
     idempotency_key: Option<IdempotencyKey>,
-    /// Wait so long for the end of the job.
+    /// Wait so long for the end of the job, as `wait` does.
     #[arg(long, value_name = "SECONDS")]
     wait: Option<u64>,
 }
@@ -45,9 +45,10 @@ impl Submit {
         let body = String::from_utf8(body).map_err(|_| Failure::NotText(self.file.clone()))?;
         let key = self.idempotency_key.clone().unwrap_or_else(IdempotencyKey::random);
         let submitted = match kind {
-            Kind::Send => client.send_invoice_json(&key, &body).await?,
-            Kind::Cancel => client.cancel_invoice_json(&key, &body).await?,
+            Kind::Send => client.send_invoice_json(&key, &body).await,
+            Kind::Cancel => client.cancel_invoice_json(&key, &body).await,
         };
+        let submitted = submitted.map_err(|error| Failure::Sending(key.clone(), error))?;
         if let Some(seconds) = self.wait {
             return wait(client, submitted.job_id(), seconds, output).await;
         }
@@ -106,7 +107,7 @@ impl Cert {
             Self::Upload { file, passphrase_file } => {
                 let pfx = SecretBytes::new(surroundings::read(file, MAX_FILE as u64)?);
                 let passphrase = surroundings::secret(passphrase_file.as_deref(), PASSPHRASE)?
-                    .ok_or(Failure::Unset("passphrase", PASSPHRASE))?;
+                    .ok_or(Failure::Unset("passphrase", "--passphrase-file", PASSPHRASE))?;
                 client.upload_certificate(&pfx, &passphrase).await?
             }
             Self::Status => client.certificate().await?,
@@ -121,7 +122,9 @@ impl Cert {
 pub(crate) enum Picture {
     /// Drawn with characters.
     Terminal,
+    /// A drawing of 35 mm, as the regulation has it.
     Svg,
+    /// A picture.
     Png,
     /// The text that the QR holds.
     Text,
@@ -132,6 +135,7 @@ pub(crate) struct Qr {
     /// The job of the invoice.
     #[arg(value_parser = JobId::parse)]
     job: JobId,
+    /// What to draw it as.
     #[arg(long, value_enum, default_value = "terminal")]
     format: Picture,
     /// Where to write it; the standard output if not given. A PNG needs a file.

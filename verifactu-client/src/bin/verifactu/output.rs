@@ -4,6 +4,10 @@ use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use verifactu_client::{
+    Error,
+    api::{Detail, Details},
+};
 
 use crate::failure::{Failure, Finding, told};
 
@@ -25,27 +29,44 @@ impl Output {
         Ok(out.flush()?)
     }
 
+    /// Tells people that a list is empty; for programs it is.
+    pub(crate) fn note(self, text: &str) -> Result<(), Failure> {
+        if self == Self::People {
+            writeln!(stdout().lock(), "{text}")?;
+        }
+        Ok(())
+    }
+
     /// Says on the error output why there is no result. Nothing is left to do if that fails.
     pub(crate) fn fail(self, failure: &Failure) {
         let text = told(failure);
-        let service = match failure {
-            Failure::Service(error) => error.service(),
-            _ => None,
-        };
+        let document = failure.service().and_then(Error::service).map(|error| &error.document);
         let mut out = stderr().lock();
         let _ = match self {
             Self::Programs => {
-                writeln!(out, "{}", json!({"error": text, "document": service.map(|error| &error.document)}))
+                let key = match failure {
+                    Failure::Sending(key, _) => Some(key.as_str()),
+                    _ => None,
+                };
+                writeln!(out, "{}", json!({"error": text, "document": document, "idempotencyKey": key}))
             }
-            Self::People => writeln!(out, "error: {text}"),
+            Self::People => {
+                let mut text = format!("error: {}", plain(&text));
+                match document.and_then(|document| document.details.as_ref()) {
+                    // The message of a single one is the message of the error.
+                    Some(Details::Fields(several)) if several.len() > 1 => {
+                        for Detail { field, message, .. } in several {
+                            text += &format!("\n  {}: {}", plain(field), plain(message));
+                        }
+                    }
+                    _ => {}
+                }
+                if let Some(advice) = failure.advice() {
+                    text += &format!("\n{advice}");
+                }
+                writeln!(out, "{text}")
+            }
         };
-        if let (Self::People, Some(details)) =
-            (self, service.and_then(|error| serde_json::to_value(&error.document).ok()))
-        {
-            for detail in details["details"].as_array().into_iter().flatten() {
-                let _ = writeln!(out, "  {}: {}", plain(&detail["field"]), plain(&detail["message"]));
-            }
-        }
     }
 
     /// The word for a finding, coloured on a terminal.
@@ -64,33 +85,40 @@ pub(crate) fn value(answer: &impl Serialize) -> Result<Value, Failure> {
     serde_json::to_value(answer).map_err(|error| Failure::unusable("the answer", error))
 }
 
-/// A value as people read it: an indented list of `name: value`.
+/// A value as people read it: an indented list of `name: value`, each item of a list behind a stroke.
 pub(crate) fn listed(value: &Value) -> String {
-    let mut text = String::new();
-    list(value, 0, &mut text);
-    text
+    lines(value).join("\n")
 }
 
-fn list(value: &Value, depth: usize, text: &mut String) {
-    let indent = "  ".repeat(depth);
+fn lines(value: &Value) -> Vec<String> {
     match value {
-        Value::Object(members) => {
-            for (name, member) in members {
-                if member.is_object() || member.is_array() {
-                    *text += &format!("{indent}{name}:\n");
-                    list(member, depth + 1, text);
-                } else {
-                    *text += &format!("{indent}{name}: {}\n", plain(member));
-                }
-            }
+        Value::Object(members) if !members.is_empty() => {
+            members.iter().flat_map(|(name, member)| named(name, member)).collect()
         }
-        Value::Array(items) => items.iter().for_each(|item| list(item, depth, text)),
-        _ => *text += &format!("{indent}{}\n", plain(value)),
+        Value::Array(items) if !items.is_empty() => {
+            items.iter().flat_map(|item| behind("- ", item)).collect()
+        }
+        Value::Null | Value::Object(_) | Value::Array(_) => vec!["-".to_owned()],
+        Value::String(text) => vec![plain(text)],
+        other => vec![other.to_string()],
     }
 }
 
+fn named(name: &str, member: &Value) -> Vec<String> {
+    let lines = lines(member);
+    match lines.as_slice() {
+        [only] if !member.is_object() && !member.is_array() || only == "-" => vec![format!("{name}: {only}")],
+        _ => [format!("{name}:")].into_iter().chain(lines.iter().map(|line| format!("  {line}"))).collect(),
+    }
+}
+
+/// The first line behind a mark, and the others below it.
+fn behind(mark: &str, value: &Value) -> Vec<String> {
+    let indents = [mark.to_owned()].into_iter().chain(std::iter::repeat(" ".repeat(mark.len())));
+    indents.zip(lines(value)).map(|(indent, line)| indent + &line).collect()
+}
+
 /// Control characters are left out: what a service says must not steer a terminal.
-fn plain(value: &Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+fn plain(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).collect()
 }

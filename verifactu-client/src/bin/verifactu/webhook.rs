@@ -31,7 +31,7 @@ pub(crate) enum Webhook {
 #[derive(Args)]
 pub(crate) struct Listen {
     /// A loopback address; port 0 takes a free one.
-    #[arg(long, default_value = "127.0.0.1:9000")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9000")]
     listen: SocketAddr,
     /// File with the secret; else VERIFACTU_WEBHOOK_SECRET.
     #[arg(long, value_name = "FILE")]
@@ -44,8 +44,11 @@ impl Webhook {
         if !listen.ip().is_loopback() {
             return Err(Failure::NotLoopback);
         }
-        let secret = surroundings::secret(secret_file.as_deref(), WEBHOOK_SECRET)?
-            .ok_or(Failure::Unset("secret", WEBHOOK_SECRET))?;
+        let secret = surroundings::secret(secret_file.as_deref(), WEBHOOK_SECRET)?.ok_or(Failure::Unset(
+            "secret",
+            "--secret-file",
+            WEBHOOK_SECRET,
+        ))?;
         let webhook = Arc::new(webhook::Webhook::new(secret));
         let listener = TcpListener::bind(listen).await?;
         let url = format!("http://{}", listener.local_addr()?);

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use crate::{
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
-        LedgerErrorKind, SealedCertificate, Tenant, Webhook,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
+        LedgerError, LedgerErrorKind, SealedCertificate, Tenant, Webhook,
     },
     types::{BatchId, DeliveryId, TenantId},
 };
@@ -29,12 +29,11 @@ impl Accounts for MemoryLedger {
         Ok(self.lock().tenants.get(id).cloned())
     }
 
-    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
+    async fn update_tenant(&self, known: &Tenant, changed: &Tenant) -> Result<bool, LedgerError> {
         let mut state = self.lock();
-        let Some(known) = state.tenants.get_mut(&tenant.id) else { return Ok(false) };
-        let (parent, created_at) = (known.parent.take(), known.created_at);
-        *known = Tenant { parent, created_at, ..tenant.clone() };
-        Ok(true)
+        let place = state.tenants.get_mut(&known.id).filter(|place| *place == known);
+        let Tenant { id, parent, created_at, .. } = known.clone();
+        Ok(place.map(|place| *place = Tenant { id, parent, created_at, ..changed.clone() }).is_some())
     }
 
     async fn tenants(
@@ -60,8 +59,13 @@ impl Accounts for MemoryLedger {
         Ok(())
     }
 
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
-        Ok(self.lock().api_keys.get(public).cloned())
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
+        let state = self.lock();
+        Ok(state.api_keys.get(public).and_then(|key| {
+            let tenant = state.tenants.get(&key.tenant)?.clone();
+            let certificate_until = state.certificates.get(&key.tenant).map(|known| known.not_after);
+            Some(Caller { key: key.clone(), tenant, certificate_until })
+        }))
     }
 
     async fn keys(
@@ -168,9 +172,13 @@ impl Accounts for MemoryLedger {
         Ok(ending)
     }
 
-    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError> {
-        self.lock().webhooks.insert(webhook.tenant.clone(), webhook.clone());
-        Ok(())
+    async fn put_webhook(&self, known: Option<&Webhook>, webhook: &Webhook) -> Result<bool, LedgerError> {
+        let mut state = self.lock();
+        let unchanged = state.webhooks.get(&webhook.tenant) == known;
+        if unchanged {
+            state.webhooks.insert(webhook.tenant.clone(), webhook.clone());
+        }
+        Ok(unchanged)
     }
 
     async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError> {

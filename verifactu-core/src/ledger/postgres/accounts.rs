@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use crate::{
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
-        SealedCertificate, Tenant, Webhook,
-        table::{self, audit_columns, certificate_columns, key_columns, tenant_columns},
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
+        LedgerError, SealedCertificate, Tenant, Webhook,
+        table::{self, audit_columns, caller_query, certificate_columns, key_columns, tenant_columns},
     },
     types::{BatchId, DeliveryId, TenantId},
 };
@@ -45,7 +45,8 @@ impl Accounts for PostgresLedger {
         const CREATE: &str = concat!(
             "INSERT INTO tenant (",
             tenant_columns!(),
-            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING RETURNING 1"
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING \
+             RETURNING 1"
         );
         let party = tenant.representative.as_ref();
         let created = self
@@ -62,6 +63,7 @@ impl Accounts for PostgresLedger {
                     &tenant.own_system,
                     &Col(&party.map(|party| party.name.clone())),
                     &Col(&party.map(|party| party.nif)),
+                    &Col(&tenant.verifactu_end),
                     &Col(&tenant.status),
                     &Col(&tenant.created_at),
                 ],
@@ -75,25 +77,42 @@ impl Accounts for PostgresLedger {
         Ok(row::first(&rows, table::read_tenant)?)
     }
 
-    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
-        const UPDATE: &str = "UPDATE tenant SET name = $2, issuer_name = $3, allowed_nif = $4, plan = $5, \
-                              own_system = $6, representative_name = $7, representative_nif = $8, \
-                              status = $9 WHERE id = $1 RETURNING 1";
-        let party = tenant.representative.as_ref();
+    /// One statement, which looks at the row once nobody else holds it.
+    async fn update_tenant(&self, known: &Tenant, changed: &Tenant) -> Result<bool, LedgerError> {
+        const UPDATE: &str = concat!(
+            "UPDATE tenant SET name = $13, issuer_name = $14, allowed_nif = $15, plan = $16, \
+             own_system = $17, representative_name = $18, representative_nif = $19, \
+             verifactu_end = $20, status = $21 WHERE id = $1 AND (",
+            tenant_columns!(),
+            ") IS NOT DISTINCT FROM ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING 1"
+        );
+        let [known_party, party] = [known, changed].map(|tenant| tenant.representative.as_ref());
         let updated = self
             .pool
             .write(
                 UPDATE,
                 &[
-                    &Col(&tenant.id),
-                    &Col(&tenant.name),
-                    &Col(&tenant.issuer_name),
-                    &Col(&tenant.allowed_nif),
-                    &Col(&tenant.plan),
-                    &tenant.own_system,
+                    &Col(&known.id),
+                    &Col(&known.name),
+                    &Col(&known.issuer_name),
+                    &Col(&known.allowed_nif),
+                    &Col(&known.parent),
+                    &Col(&known.plan),
+                    &known.own_system,
+                    &Col(&known_party.map(|party| party.name.clone())),
+                    &Col(&known_party.map(|party| party.nif)),
+                    &Col(&known.verifactu_end),
+                    &Col(&known.status),
+                    &Col(&known.created_at),
+                    &Col(&changed.name),
+                    &Col(&changed.issuer_name),
+                    &Col(&changed.allowed_nif),
+                    &Col(&changed.plan),
+                    &changed.own_system,
                     &Col(&party.map(|party| party.name.clone())),
                     &Col(&party.map(|party| party.nif)),
-                    &Col(&tenant.status),
+                    &Col(&changed.verifactu_end),
+                    &Col(&changed.status),
                 ],
             )
             .await?;
@@ -142,9 +161,9 @@ impl Accounts for PostgresLedger {
         Ok(())
     }
 
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
-        let rows = self.pool.read(key_query!("WHERE public = $1"), &[&public]).await?;
-        Ok(row::first(&rows, table::read_key)?)
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
+        let rows = self.pool.read(caller_query!("$1"), &[&public]).await?;
+        Ok(row::first(&rows, table::read_caller)?)
     }
 
     async fn keys(
@@ -265,8 +284,8 @@ impl Accounts for PostgresLedger {
         Ok(!self.pool.write(update, &[&Col(tenant), &known, &sealed]).await?.is_empty())
     }
 
-    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError> {
-        Ok(webhook::put(&self.pool, webhook).await?)
+    async fn put_webhook(&self, known: Option<&Webhook>, webhook: &Webhook) -> Result<bool, LedgerError> {
+        Ok(webhook::put(&self.pool, known, webhook).await?)
     }
 
     async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError> {

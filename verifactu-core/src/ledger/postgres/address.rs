@@ -13,11 +13,11 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::PostgresSetupError;
+use super::{PostgresSetupError, pool::Access};
 
 /// Reads an address. What it does not say is chosen on the safe side: TLS wherever the way leaves this
-/// computer, and of several hosts the one that takes writes.
-pub(super) fn read(address: &str) -> Result<Config, PostgresSetupError> {
+/// computer, and of several hosts one that takes writes where there is something to write.
+pub(super) fn read(address: &str, access: Access) -> Result<Config, PostgresSetupError> {
     // Of the modes of PostgreSQL's own tools, `verify-full` is what TLS always means here.
     let text = address.replace("sslmode=verify-full", "sslmode=require");
     let mut config: Config = text.parse().map_err(|_| PostgresSetupError::Address)?;
@@ -28,7 +28,10 @@ pub(super) fn read(address: &str) -> Result<Config, PostgresSetupError> {
         let near = config.get_hosts().iter().all(is_near);
         config.ssl_mode(if near { SslMode::Disable } else { SslMode::Require });
     }
-    config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    config.target_session_attrs(match access {
+        Access::Write => TargetSessionAttrs::ReadWrite,
+        Access::Read => TargetSessionAttrs::Any,
+    });
     if config.get_application_name().is_none() {
         config.application_name("verifactu");
     }

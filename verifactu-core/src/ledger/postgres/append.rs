@@ -2,8 +2,8 @@
 //! need, the sealers, and a trip that writes all of them and commits.
 //!
 //! Each append sees those before it, as if it had come alone. What the reading cannot see is another
-//! transaction that writes at the same time: one that makes the same chain, or that uses a key or submits
-//! an invoice through another chain of the account. Then a unique index refuses, all of it is done again,
+//! transaction that writes at the same time: one that makes the same chain, or that uses a key or writes of
+//! an invoice on another chain of the account. Then a unique index refuses, all of it is done again,
 //! and this time it is seen.
 
 use std::{
@@ -100,16 +100,16 @@ const CREATE: &str = "INSERT INTO chain (id, tenant, issuer, producer, system, i
      SELECT $1::uuid, $2::text, $3::text, $4::text, $5::text, $6::text, $7::boolean, $8::bigint WHERE $9";
 const WRITE: &str = "WITH new AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::uuid[], \
        $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::text[], $11::text[], \
-       $12::text[], $13::text[], $14::bytea[], $15::boolean[], $16::uuid[], $17::text[], $18::uuid[], \
+       $12::text[], $13::text[], $14::bytea[], $15::bigint[], $16::uuid[], $17::text[], $18::uuid[], \
        $19::bigint[], $20::text[], $21::bytea[], $32::text[]) n (seq, position, record, issuer, number, date, \
-       issuer_name, total, external_reference, huella, previous, generated_at, xml, repeats, job, kind, \
+       issuer_name, total, external_reference, huella, previous, generated_at, xml, nth, job, kind, \
        request, created_at, key, fingerprint, record_kind)), \
      target AS MATERIALIZED (SELECT seq, tenant FROM chain WHERE id = $1), \
      records AS (INSERT INTO record (seq, id, chain, position, tenant, kind, issuer, number, date, \
-         issuer_name, total, external_reference, huella, previous, generated_at, xml, repeats) \
+         issuer_name, total, external_reference, huella, previous, generated_at, xml, nth) \
        SELECT n.seq, n.record, t.seq, n.position, t.tenant, \
          n.record_kind, n.issuer, n.number, n.date, n.issuer_name, n.total, n.external_reference, n.huella, n.previous, n.generated_at, n.xml, \
-         n.repeats FROM new n CROSS JOIN target t), \
+         n.nth FROM new n CROSS JOIN target t), \
      jobs AS (INSERT INTO job (seq, id, chain, position, tenant, issuer, kind, request, state, standing, \
          attempts, sent, created_at, updated_at, turn, due_at) \
        SELECT n.seq, n.job, t.seq, n.position, t.tenant, n.issuer, n.kind, n.request, $22::text, $23::text, $24::bigint, $25::boolean, \
@@ -177,6 +177,8 @@ struct Known<'a> {
 struct New<'a> {
     append: &'a Append,
     record: RecordRow,
+    /// Which of the account's records of its invoice it is, from 1.
+    nth: u64,
 }
 
 impl<'a> Known<'a> {
@@ -400,11 +402,13 @@ impl<'a> Known<'a> {
             generated_at: record.generated_at.clone(),
         });
         let prior = PriorRecord::new(job.id, record.kind, &job.progress);
-        self.history.entry(append.invoice.clone()).or_default().push(prior);
+        let history = self.history.entry(append.invoice.clone()).or_default();
+        history.push(prior);
+        let nth = history.len() as u64;
         let submission = Submission { job, record: record.clone() };
         let Append { kind, idempotency, .. } = append;
         self.replays.insert((*kind, idempotency.key.clone()), (idempotency.fingerprint, submission.clone()));
-        self.new.push(New { append, record });
+        self.new.push(New { append, record, nth });
         Appended::New { submission: Box::new(submission), due: None }
     }
 
@@ -485,7 +489,7 @@ impl<'a> Known<'a> {
                         &each(new, |new| &new.record.previous),
                         &each(new, |new| &new.record.generated_at),
                         &each(new, |new| &new.record.xml),
-                        &each(new, |new| &new.append.repeats_invoice),
+                        &each(new, |new| &new.nth),
                         &each(new, |new| &new.append.job),
                         &each(new, |new| &new.append.kind),
                         &each(new, |new| &new.append.request),

@@ -91,7 +91,7 @@ fn ends_connection(refusal: &DbError) -> bool {
 }
 
 /// Indexes on what two nodes may take at the same time.
-const CONTESTED: [&str; 4] = ["chain_key", "chain_minted", "record_submitted", "idempotency_pkey"];
+const CONTESTED: [&str; 4] = ["chain_key", "chain_minted", "record_invoice", "idempotency_pkey"];
 
 fn lost_a_race(refusal: &DbError) -> bool {
     match *refusal.code() {
@@ -113,7 +113,8 @@ fn kind_of(error: &tokio_postgres::Error) -> LedgerErrorKind {
     // Connections, transaction states, authorization, catalogs, rollbacks, resources, the state of
     // objects, operators' actions, the system, and what a node that only reads refuses.
     const PASSING: [&str; 10] = ["08", "25", "28", "3D", "40", "42501", "53", "55", "57", "58"];
-    if ends_connection(refusal) || PASSING.iter().any(|class| code.starts_with(class)) {
+    if ends_connection(refusal) || lost_a_race(refusal) || PASSING.iter().any(|class| code.starts_with(class))
+    {
         LedgerErrorKind::Unavailable
     } else {
         LedgerErrorKind::Corrupt

@@ -37,7 +37,7 @@ use crate::{
 
 use self::{
     group::Groups,
-    pool::{Pool, repeated},
+    pool::{Access, Pool, Session, repeated},
 };
 use super::{
     Append, Appended, Attempt, ChainSearch, ChainState, Claim, Fenced, Filter, Hold, HoldReason, Lease,
@@ -60,6 +60,8 @@ use super::{
 pub struct PostgresLedger {
     pool: Pool,
     groups: Groups,
+    /// Keeps the ledger for this process alone.
+    _alone: Option<Session>,
 }
 
 /// How a [`PostgresLedger`] uses its server.
@@ -113,12 +115,67 @@ impl PostgresLedger {
         environment: Environment,
         options: &PostgresOptions,
     ) -> Result<Self, PostgresSetupError> {
-        let config = address::read(address)?;
-        let tls = address::tls(options.roots.as_deref())?;
-        let pool = Pool::new(config, tls, options.connections, options.patience);
-        schema::migrate(&pool, environment).await?;
-        Ok(Self { groups: Groups::new(pool.clone()), pool })
+        let pool = pool(address, options, Access::Write)?;
+        let session = pool.session().await.map_err(LedgerError::from)?;
+        schema::migrate(&session, environment).await?;
+        session.release();
+        Ok(Self::on(pool, None))
     }
+
+    /// Opens a ledger that is there to read it, beside those who write to it or on a server that only
+    /// repeats another; it is neither made nor migrated, and what would write fails.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); `Incompatible` also when there is no ledger yet, or a newer schema would have
+    /// to be applied.
+    pub async fn open_read_only(
+        address: &str,
+        environment: Environment,
+        options: &PostgresOptions,
+    ) -> Result<Self, PostgresSetupError> {
+        let pool = pool(address, options, Access::Read)?;
+        let session = pool.session().await.map_err(LedgerError::from)?;
+        schema::check(&session, environment).await?;
+        session.release();
+        Ok(Self::on(pool, None))
+    }
+
+    /// Opens a ledger that is there for this process alone, such as one that was restored from a dump and
+    /// whose chains are to be closed. Until it is dropped, everybody else who opens it waits.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); `Incompatible` also when there is no ledger, `Unavailable` also while any
+    /// other program is connected to the database.
+    pub async fn open_alone(
+        address: &str,
+        environment: Environment,
+        options: &PostgresOptions,
+    ) -> Result<Self, PostgresSetupError> {
+        // One connection does nothing but keep the others out.
+        let options = PostgresOptions { connections: options.connections + 1, ..options.clone() };
+        let pool = pool(address, &options, Access::Write)?;
+        let session = pool.session().await.map_err(LedgerError::from)?;
+        schema::take(&session, environment).await?;
+        Ok(Self::on(pool, Some(session)))
+    }
+
+    /// Proves that a ledger could be opened at an address as far as that can be told without a connection.
+    ///
+    /// # Errors
+    /// [`PostgresSetupError`], of the address or of the roots.
+    pub fn check(address: &str, options: &PostgresOptions) -> Result<(), PostgresSetupError> {
+        pool(address, options, Access::Write).map(drop)
+    }
+
+    fn on(pool: Pool, alone: Option<Session>) -> Self {
+        Self { groups: Groups::new(pool.clone()), pool, _alone: alone }
+    }
+}
+
+fn pool(address: &str, options: &PostgresOptions, access: Access) -> Result<Pool, PostgresSetupError> {
+    let config = address::read(address, access)?;
+    let tls = address::tls(options.roots.as_deref())?;
+    Ok(Pool::new(config, tls, access, options.connections, options.patience))
 }
 
 #[async_trait]

@@ -16,7 +16,10 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
-use tokio_postgres::{Client, Config, Row, Statement, types::ToSql};
+use tokio_postgres::{
+    Client, Config, Row, Statement,
+    types::{FromSql, ToSql},
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{StoreError, in_commit};
@@ -55,8 +58,16 @@ pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 #[derive(Clone)]
 pub(super) struct Pool(Arc<Shared>);
 
+/// What connections are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Write,
+    Read,
+}
+
 struct Shared {
     config: Config,
+    access: Access,
     tls: MakeRustlsConnect,
     patience: Duration,
     idle: Mutex<Vec<Connection>>,
@@ -78,9 +89,15 @@ impl Drop for Connection {
 impl Pool {
     /// At most `count` connections, each made when it is first needed. Nothing waits longer than
     /// `patience`: for a connection, for a lock, for an answer.
-    pub(super) fn new(config: Config, tls: MakeRustlsConnect, count: usize, patience: Duration) -> Self {
+    pub(super) fn new(
+        config: Config,
+        tls: MakeRustlsConnect,
+        access: Access,
+        count: usize,
+        patience: Duration,
+    ) -> Self {
         let permits = Arc::new(Semaphore::new(count.max(1)));
-        Self(Arc::new(Shared { config, tls, patience, idle: Mutex::default(), permits }))
+        Self(Arc::new(Shared { config, access, tls, patience, idle: Mutex::default(), permits }))
     }
 
     /// Reads by one statement, which is a snapshot of its own.
@@ -152,7 +169,7 @@ impl Pool {
             }
         });
         let connection = Connection { client, statements: HashMap::new(), task };
-        connection.client.batch_execute(&settings(self.0.patience)).await.map_err(refused)?;
+        connection.client.batch_execute(&settings(self.0.access, self.0.patience)).await.map_err(refused)?;
         Ok(connection)
     }
 
@@ -172,12 +189,13 @@ impl fmt::Debug for Pool {
 /// An acknowledged record is on stable storage, also where the server as a whole is set to promise less;
 /// a setting that promises more stays. Every query here has its index, so the planner, which may know the
 /// tables only as they were when they were empty, is kept from reading them whole.
-fn settings(patience: Duration) -> String {
-    let patience = patience.as_millis();
+fn settings(access: Access, patience: Duration) -> String {
+    let (patience, read_only) = (patience.as_millis(), access == Access::Read);
     format!(
         "SET statement_timeout = {patience}; SET lock_timeout = {patience}; \
          SET idle_in_transaction_session_timeout = {idle}; \
-         SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning'; \
+         SET default_transaction_isolation = 'read committed'; \
+         SET default_transaction_read_only = {read_only}; SET client_min_messages = 'warning'; \
          SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
          SELECT set_config('synchronous_commit', 'on', false) \
          WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
@@ -190,6 +208,12 @@ pub(super) struct Session {
     connection: Connection,
     pool: Pool,
     permit: OwnedSemaphorePermit,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
 }
 
 impl Session {
@@ -208,6 +232,17 @@ impl Session {
             }
         }
         Ok(texts.map(|text| statements[text].clone()))
+    }
+
+    /// Runs statements that return nothing.
+    pub(super) async fn run(&self, statements: &str) -> Result<(), StoreError> {
+        Ok(self.connection.client.batch_execute(statements).await?)
+    }
+
+    /// The value that a statement returns, if it returns one.
+    pub(super) async fn ask<T: for<'a> FromSql<'a>>(&self, statement: &str) -> Result<Option<T>, StoreError> {
+        let row = self.connection.client.query_opt(statement, &[]).await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?.flatten())
     }
 
     /// Begins a transaction.

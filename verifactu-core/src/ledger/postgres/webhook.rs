@@ -1,6 +1,7 @@
 //! Webhooks and what is owed to them.
 
 use jiff::Timestamp;
+use tokio_postgres::types::ToSql;
 
 use crate::{
     ledger::{
@@ -17,16 +18,25 @@ use super::{
     row,
 };
 
-pub(super) async fn put(pool: &Pool, webhook: &Webhook) -> Result<(), StoreError> {
-    const PUT: &str = concat!(
+/// One statement, which looks at the row once nobody else holds it.
+pub(super) async fn put(pool: &Pool, known: Option<&Webhook>, webhook: &Webhook) -> Result<bool, StoreError> {
+    const INSERT: &str = concat!(
         "INSERT INTO webhook (",
         webhook_columns!(),
-        ") VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant) DO UPDATE SET url = excluded.url, \
-         secret = excluded.secret, enabled = excluded.enabled, updated_at = excluded.updated_at"
+        ") VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant) DO NOTHING RETURNING 1"
     );
+    const REPLACE: &str = "UPDATE webhook SET url = $2, secret = $3, enabled = $4, updated_at = $5 \
+         WHERE tenant = $1 AND url = $6 AND secret = $7 AND enabled = $8 AND updated_at = $9 RETURNING 1";
     let Webhook { tenant, url, secret, enabled, updated_at } = webhook;
-    pool.write(PUT, &[&Col(tenant), &Col(url), &Col(secret), enabled, &Col(updated_at)]).await?;
-    Ok(())
+    let new: [&(dyn ToSql + Sync); 5] = [&Col(tenant), &Col(url), &Col(secret), enabled, &Col(updated_at)];
+    let put = match known {
+        None => pool.write(INSERT, &new).await?,
+        Some(Webhook { tenant: _, url, secret, enabled, updated_at }) => {
+            let old: [&(dyn ToSql + Sync); 4] = [&Col(url), &Col(secret), enabled, &Col(updated_at)];
+            pool.write(REPLACE, &[&new[..], &old[..]].concat()).await?
+        }
+    };
+    Ok(!put.is_empty())
 }
 
 pub(super) async fn find(pool: &Pool, tenant: &TenantId) -> Result<Option<Webhook>, StoreError> {

@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Delivery, DeliveryOutcome, LedgerError,
-        SealedCertificate, Tenant, Webhook,
-        table::{self, audit_columns, certificate_columns, key_columns, tenant_columns},
+        Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
+        LedgerError, SealedCertificate, Tenant, Webhook,
+        table::{self, audit_columns, caller_query, certificate_columns, key_columns, tenant_columns},
     },
     types::{BatchId, DeliveryId, TenantId},
 };
@@ -17,6 +17,7 @@ use crate::{
 use super::{
     SqliteLedger,
     column::{Cells, Col, Json},
+    error::StoreError,
     webhook,
 };
 
@@ -47,8 +48,8 @@ impl Accounts for SqliteLedger {
             let created = store
                 .prepare_cached(
                     "INSERT INTO tenant (id, name, issuer_name, allowed_nif, parent, plan, own_system, \
-                     representative_name, representative_nif, status, created_at) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (id) DO NOTHING",
+                     representative_name, representative_nif, verifactu_end, status, created_at) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (id) DO NOTHING",
                 )?
                 .execute(params![
                     Col(&tenant.id),
@@ -60,6 +61,7 @@ impl Accounts for SqliteLedger {
                     tenant.own_system,
                     Col(&party.map(|party| party.name.clone())),
                     Col(&party.map(|party| party.nif)),
+                    Col(&tenant.verifactu_end),
                     Col(&tenant.status),
                     Col(&tenant.created_at)
                 ])?;
@@ -70,35 +72,35 @@ impl Accounts for SqliteLedger {
 
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, LedgerError> {
         let id = id.clone();
-        self.read(move |store| {
-            let mut query = store.prepare_cached(tenant_query!("WHERE id = ?1"))?;
-            Ok(query.query_row([Col(&id)], read_tenant).optional()?)
-        })
-        .await
+        self.read(move |store| find_tenant(store, &id)).await
     }
 
-    async fn update_tenant(&self, tenant: &Tenant) -> Result<bool, LedgerError> {
-        let tenant = tenant.clone();
+    async fn update_tenant(&self, known: &Tenant, changed: &Tenant) -> Result<bool, LedgerError> {
+        let (known, changed) = (known.clone(), changed.clone());
         self.write(move |store| {
-            let party = tenant.representative.as_ref();
-            let updated = store
+            if find_tenant(store, &known.id)?.as_ref() != Some(&known) {
+                return Ok(false);
+            }
+            let party = changed.representative.as_ref();
+            store
                 .prepare_cached(
                     "UPDATE tenant SET name = ?2, issuer_name = ?3, allowed_nif = ?4, plan = ?5, \
-                     own_system = ?6, representative_name = ?7, representative_nif = ?8, status = ?9 \
-                     WHERE id = ?1",
+                     own_system = ?6, representative_name = ?7, representative_nif = ?8, \
+                     verifactu_end = ?9, status = ?10 WHERE id = ?1",
                 )?
                 .execute(params![
-                    Col(&tenant.id),
-                    Col(&tenant.name),
-                    Col(&tenant.issuer_name),
-                    Col(&tenant.allowed_nif),
-                    tenant.plan,
-                    tenant.own_system,
+                    Col(&known.id),
+                    Col(&changed.name),
+                    Col(&changed.issuer_name),
+                    Col(&changed.allowed_nif),
+                    changed.plan,
+                    changed.own_system,
                     Col(&party.map(|party| party.name.clone())),
                     Col(&party.map(|party| party.nif)),
-                    Col(&tenant.status)
+                    Col(&changed.verifactu_end),
+                    Col(&changed.status)
                 ])?;
-            Ok(updated == 1)
+            Ok(true)
         })
         .await
     }
@@ -148,11 +150,11 @@ impl Accounts for SqliteLedger {
         .await
     }
 
-    async fn key(&self, public: &str) -> Result<Option<ApiKey>, LedgerError> {
+    async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
         let public = public.to_owned();
-        self.read(move |store| {
-            let mut query = store.prepare_cached(key_query!("WHERE public = ?1"))?;
-            Ok(query.query_row([public], read_key).optional()?)
+        self.look_up(move |store| {
+            let mut query = store.prepare_cached(caller_query!("?1"))?;
+            Ok(query.query_row([&public], |row| table::read_caller(&mut Cells::of(row))).optional()?)
         })
         .await
     }
@@ -325,9 +327,9 @@ impl Accounts for SqliteLedger {
         .await
     }
 
-    async fn put_webhook(&self, webhook: &Webhook) -> Result<(), LedgerError> {
-        let webhook = webhook.clone();
-        self.write(move |store| webhook::put(store, &webhook)).await
+    async fn put_webhook(&self, known: Option<&Webhook>, webhook: &Webhook) -> Result<bool, LedgerError> {
+        let (known, webhook) = (known.cloned(), webhook.clone());
+        self.write(move |store| webhook::put(store, known.as_ref(), &webhook)).await
     }
 
     async fn webhook(&self, tenant: &TenantId) -> Result<Option<Webhook>, LedgerError> {
@@ -420,6 +422,11 @@ impl Accounts for SqliteLedger {
         })
         .await
     }
+}
+
+fn find_tenant(store: &Connection, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+    let mut query = store.prepare_cached(tenant_query!("WHERE id = ?1"))?;
+    Ok(query.query_row([Col(id)], read_tenant).optional()?)
 }
 
 fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {

@@ -18,6 +18,11 @@ pub(super) enum StoreError {
 }
 
 impl StoreError {
+    /// Whether another program has the file locked.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy))
+    }
+
     /// `None`, and a word in the log, if a row makes no sense: one damaged chain must not keep the others
     /// from being found. A store that does not answer is another matter.
     pub(super) fn unless_damaged<T>(chain: Result<T, Self>) -> Result<Option<T>, Self> {

@@ -69,6 +69,8 @@ const STATEMENTS: usize = 96;
 pub struct SqliteLedger {
     writer: Writer,
     readers: Arc<Readers>,
+    /// They never wait for another program.
+    lookups: Arc<Readers>,
 }
 
 /// How a [`SqliteLedger`] uses its file.
@@ -105,7 +107,7 @@ impl SqliteLedger {
         let (connection, lock) = schema::open(path, environment, options)?;
         let writer = Writer::start(connection, lock)
             .map_err(|error| LedgerError::new(super::LedgerErrorKind::Unavailable, error))?;
-        Ok(Self { writer, readers: Readers::new(path.to_owned(), options.busy_timeout, options.readers) })
+        Ok(Self::with(writer, path, options))
     }
 
     /// Opens the file to read it, beside whoever writes to it; it is neither created nor migrated, and what
@@ -120,8 +122,12 @@ impl SqliteLedger {
     ) -> Result<Self, LedgerError> {
         let path = path.as_ref();
         schema::check(path, environment, options)?;
-        let readers = Readers::new(path.to_owned(), options.busy_timeout, options.readers);
-        Ok(Self { writer: Writer::absent(), readers })
+        Ok(Self::with(Writer::absent(), path, options))
+    }
+
+    fn with(writer: Writer, path: &Path, options: &SqliteOptions) -> Self {
+        let readers = |patience| Readers::new(path.to_owned(), patience, options.readers);
+        Self { writer, readers: readers(options.busy_timeout), lookups: readers(Duration::ZERO) }
     }
 
     async fn write<T: Send + 'static>(
@@ -136,6 +142,17 @@ impl SqliteLedger {
         work: impl FnOnce(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, LedgerError> {
         self.readers.read(work).await
+    }
+
+    /// Looks up by keys, at once where nothing is in the way.
+    async fn look_up<T: Send + 'static>(
+        &self,
+        work: impl Fn(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, LedgerError> {
+        match self.lookups.look_up(&work) {
+            Err(error) if error.is_busy() => self.read(work).await,
+            found => found.map_err(LedgerError::from),
+        }
     }
 }
 
@@ -152,12 +169,12 @@ impl Ledger for SqliteLedger {
         key: &str,
     ) -> Result<Option<([u8; 32], Submission)>, LedgerError> {
         let (tenant, key) = (tenant.clone(), key.to_owned());
-        self.read(move |store| append::replay(store, &tenant, kind, &key)).await
+        self.look_up(move |store| append::replay(store, &tenant, kind, &key)).await
     }
 
     async fn job(&self, tenant: &TenantId, job: JobId) -> Result<Option<Submission>, LedgerError> {
         let tenant = tenant.clone();
-        self.read(move |store| row::job(store, job, &tenant)).await
+        self.look_up(move |store| row::job(store, job, &tenant)).await
     }
 
     async fn find_job(&self, job: JobId) -> Result<Option<Submission>, LedgerError> {

@@ -2,7 +2,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::ledger::{LedgerError, LedgerErrorKind};
 
-use super::error::StoreError;
+use super::{error::StoreError, schema};
 
 /// Connections that only read.
 #[derive(Debug)]
@@ -43,15 +43,35 @@ impl Readers {
             .map_err(LedgerError::from)
     }
 
+    /// Runs `work`, which looks a row up by its key, where the caller is: that takes some microseconds,
+    /// less than the way to another thread and back. Each statement sees a state of its own.
+    pub(super) fn look_up<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.with(work)
+    }
+
     fn read_now<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        self.with(|connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            let value = work(&snapshot)?;
+            snapshot.finish()?;
+            Ok(value)
+        })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = self.idle().pop();
         let connection = idle.map_or_else(|| self.open(), Ok)?;
-        let snapshot = connection.unchecked_transaction()?;
-        let value = work(&snapshot)?;
-        snapshot.finish()?;
+        let value = work(&connection)?;
         // A connection that failed is not used again.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        self.idle().push(connection);
         Ok(value)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn open(&self) -> rusqlite::Result<Connection> {
@@ -59,7 +79,7 @@ impl Readers {
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(self.busy_timeout)?;
         connection.pragma_update(None, "cache_size", super::READER_CACHE_KIB)?;
-        connection.set_prepared_statement_cache_capacity(super::STATEMENTS);
+        schema::keep_plans(&connection)?;
         Ok(connection)
     }
 }

@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 
 use crate::{
     ledger::{LedgerError, LedgerErrorKind},
@@ -128,7 +128,16 @@ fn connect(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connection>
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(options.busy_timeout)?;
+    keep_plans(&connection)?;
     Ok(connection)
+}
+
+/// A statement that is kept keeps its plan. Otherwise SQLite makes a new one whenever a bound value could
+/// bear on the choice of a partial index, which costs more than to run it.
+pub(super) fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(super::STATEMENTS);
+    Ok(())
 }
 
 fn configure(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
@@ -141,7 +150,6 @@ fn configure(connection: &Connection, options: &SqliteOptions) -> rusqlite::Resu
     if let Some(pages) = options.max_pages {
         connection.pragma_update(None, "max_page_count", pages)?;
     }
-    connection.set_prepared_statement_cache_capacity(super::STATEMENTS);
     Ok(())
 }
 

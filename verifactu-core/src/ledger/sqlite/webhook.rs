@@ -16,7 +16,14 @@ use super::{
     error::StoreError,
 };
 
-pub(super) fn put(store: &Connection, webhook: &Webhook) -> Result<(), StoreError> {
+pub(super) fn put(
+    store: &Connection,
+    known: Option<&Webhook>,
+    webhook: &Webhook,
+) -> Result<bool, StoreError> {
+    if find(store, &webhook.tenant)?.as_ref() != known {
+        return Ok(false);
+    }
     store
         .prepare_cached(
             "INSERT OR REPLACE INTO webhook (tenant, url, secret, enabled, updated_at) \
@@ -29,7 +36,7 @@ pub(super) fn put(store: &Connection, webhook: &Webhook) -> Result<(), StoreErro
             webhook.enabled,
             Col(&webhook.updated_at)
         ])?;
-    Ok(())
+    Ok(true)
 }
 
 pub(super) fn find(store: &Connection, tenant: &TenantId) -> Result<Option<Webhook>, StoreError> {

@@ -8,6 +8,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, ErrorCode};
@@ -21,6 +22,11 @@ use super::error::{StoreError, kind_of};
 const GROUP: usize = 64;
 /// The most calls that wait for the thread; further callers wait for room.
 const WAITING: usize = 1024;
+/// Callers who were answered together tend to come back together. While less than half of them have, the
+/// thread waits for more, as long as the last transaction took, and no longer than this.
+const MOST_PATIENCE: Duration = Duration::from_millis(2);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// A handle on the writing thread. Dropping it lets the thread finish what waits, and joins it.
 #[derive(Debug)]
@@ -34,14 +40,18 @@ impl Writer {
     pub(super) fn start(mut connection: Connection, guard: impl Send + 'static) -> std::io::Result<Self> {
         let (calls, mut waiting) = mpsc::channel::<Box<dyn Call>>(WAITING);
         let thread = thread::Builder::new().name("ledger-writer".into()).spawn(move || {
+            let (mut last, mut took) = (0, Duration::ZERO);
             while let Some(first) = waiting.blocking_recv() {
                 let mut group = vec![first];
-                while group.len() < GROUP
-                    && let Ok(next) = waiting.try_recv()
-                {
-                    group.push(next);
+                let began = Instant::now();
+                gather(&mut waiting, &mut group);
+                while group.len() * 2 < last && began.elapsed() < took.min(MOST_PATIENCE) {
+                    thread::sleep(PAUSE);
+                    gather(&mut waiting, &mut group);
                 }
+                let began = Instant::now();
                 let lost = run_group(&mut connection, &mut group).err();
+                (last, took) = (group.len(), began.elapsed());
                 for call in group {
                     call.answer(lost.as_ref());
                 }
@@ -79,6 +89,15 @@ impl Drop for Writer {
             // The thread catches the panics of its callers; its own end is all that matters here.
             let _ = thread.join();
         }
+    }
+}
+
+/// Takes what waits, as far as it has room in a group.
+fn gather(waiting: &mut mpsc::Receiver<Box<dyn Call>>, group: &mut Vec<Box<dyn Call>>) {
+    while group.len() < GROUP
+        && let Ok(next) = waiting.try_recv()
+    {
+        group.push(next);
     }
 }
 

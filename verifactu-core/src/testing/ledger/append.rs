@@ -1,16 +1,21 @@
 //! Sentences about the append and what it leaves behind.
 
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 
 use jiff::ToSpan;
 use tokio::task::JoinSet;
 
 use crate::{
     job::{JobState, Progress, Standing},
-    ledger::{Appended, Installation, Ledger, LedgerErrorKind, Quota, Refusal, Submission},
+    ledger::{
+        Append, Appended, Installation, Ledger, LedgerErrorKind, PriorRecord, Quota, Refusal, Submission,
+    },
     record::SystemId,
     testing::{Draft, Scene, Sealing},
-    types::Text,
+    types::{JobId, Text},
 };
 
 /// L1. The first record of a chain has position 1 and no predecessor; its job is PENDING and due now.
@@ -156,13 +161,7 @@ pub async fn l07_a_repeat_sees_the_history(ledger: Arc<dyn Ledger>) {
     let rejected = Progress { standing: Standing::Rejected, sent: true, ..Progress::new() };
     scene.set(&*ledger, cancelled.record.chain, &[(cancelled.job.id, rejected)]).await;
 
-    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let mut append = scene.correction("F-1").append();
-    let (inner, sink) = (scene.correction("F-1").append().seal, seen.clone());
-    append.seal = Box::new(move |place| {
-        *sink.lock().unwrap() = place.history.clone();
-        inner(place)
-    });
+    let (append, seen) = watched(&scene.correction("F-1"));
     assert!(matches!(ledger.append(append).await.unwrap(), Appended::New { .. }));
     let seen: Vec<_> = seen
         .lock()
@@ -175,6 +174,17 @@ pub async fn l07_a_repeat_sees_the_history(ledger: Arc<dyn Ledger>) {
         (cancelled.job.id, cancelled.record.kind, false, true),
     ];
     assert_eq!(seen, expected);
+}
+
+/// The draft's request, and the history that its sealer sees; the last one, should it run again.
+fn watched(draft: &Draft) -> (Append, Arc<Mutex<Vec<PriorRecord>>>) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (mut append, inner, sink) = (draft.append(), draft.append().seal, seen.clone());
+    append.seal = Box::new(move |place| {
+        sink.lock().unwrap().clone_from(&place.history);
+        inner(place)
+    });
+    (append, seen)
 }
 
 /// L8. A plan's month counts new invoices, up to its limit; corrections, cancellations, replays and
@@ -271,7 +281,7 @@ pub async fn l12_several_chains_are_told(ledger: Arc<dyn Ledger>) {
     let several = |draft: Draft| {
         let ledger = ledger.clone();
         async move {
-            let told = Arc::new(std::sync::Mutex::new(None));
+            let told = Arc::new(Mutex::new(None));
             let mut append = draft.append();
             let (inner, sink) = (draft.append().seal, told.clone());
             append.seal = Box::new(move |place| {
@@ -382,4 +392,43 @@ pub async fn l18_chains_are_listed_for_their_account(ledger: Arc<dyn Ledger>) {
     assert_eq!((state.wait_seconds, state.next_slot_at, state.last_slot), (None, None, None));
     assert_eq!((&state.hold, state.unreachable_count, state.updated_at), (&None, 0, scene.now()));
     assert_eq!((state.key.tenant.as_str(), state.key.installation.as_str()), ("acme", "1"));
+}
+
+/// L19. Records of one invoice at the same time, on several chains of the account, stand in one order:
+/// each sees all that are before it, and a new invoice none.
+pub async fn l19_records_of_an_invoice_see_one_another(ledger: Arc<dyn Ledger>) {
+    let scene = Scene::new();
+    for round in 0..25 {
+        let number = format!("F-{round}");
+        let drafts = [
+            scene.invoice(&number),
+            scene.correction(&number),
+            scene.cancellation(&number),
+            scene.correction(&number),
+        ];
+        let invoice = drafts[0].invoice.clone();
+        let mut tasks = JoinSet::new();
+        for (draft, installation) in drafts.into_iter().zip(["1", "2", "3", "4"]) {
+            let installation = Installation::Named(Text::parse(installation).unwrap());
+            let (append, seen) = watched(&Draft { installation, ..draft });
+            let (job, ledger) = (append.job, ledger.clone());
+            tasks.spawn(async move { (job, ledger.append(append).await.unwrap(), seen) });
+        }
+        let (mut appended, mut refused) = (HashMap::new(), 0);
+        for (job, outcome, seen) in tasks.join_all().await {
+            match outcome {
+                Appended::New { .. } => drop(appended.insert(job, seen)),
+                Appended::AlreadySubmitted(_) => refused += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        let history = ledger.history(&scene.tenant, &invoice).await.unwrap();
+        assert_eq!((history.len(), history.len() + refused), (appended.len(), 4));
+        let order: Vec<JobId> = history.iter().map(|known| known.job.id).collect();
+        for (known, before) in history.iter().zip(0..) {
+            let seen = appended[&known.job.id].lock().unwrap();
+            let seen: Vec<JobId> = seen.iter().map(|prior| prior.job).collect();
+            assert_eq!(seen, order[..before], "{:?} of round {round}", known.record.kind);
+        }
+    }
 }

@@ -41,6 +41,7 @@ macro_rules! ledger_suite {
             l16_jobs_belong_to_their_account
             l17_records_are_read_in_order
             l18_chains_are_listed_for_their_account
+            l19_records_of_an_invoice_see_one_another
             l20_a_claim_raises_the_epoch
             l21_a_stale_lease_writes_nothing
             l22_a_message_is_open_until_it_is_settled

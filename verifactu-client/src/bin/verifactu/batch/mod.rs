@@ -6,13 +6,14 @@ mod state;
 use std::{
     collections::{HashMap, VecDeque},
     path::PathBuf,
+    time::Duration,
 };
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use tokio::task::JoinSet;
-use verifactu_client::{Client, Error, IdempotencyKey, types::JobId};
+use tokio::{task::JoinSet, time::Instant};
+use verifactu_client::{Client, Error, IdempotencyKey, ServiceError, types::JobId};
 
 use self::{source::Entry, state::State};
 use crate::{
@@ -24,6 +25,8 @@ use crate::{
 
 /// Largest file, in bytes.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
+/// Before the next sending, where the service asks for less and names no time.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Sends every invoice of a file.
 ///
@@ -38,7 +41,7 @@ pub(crate) struct Batch {
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Requests side by side. With 1 the records keep the order of the file.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=32))]
+    #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=32))]
     concurrency: u8,
 }
 
@@ -117,7 +120,8 @@ impl Batch {
     }
 
     /// Sends what waits, and says why it stopped, if it did. A service that cannot be reached, or that
-    /// does not know the key, is not asked again for every line. What is on its way is always awaited.
+    /// does not know the key, is not asked again for every line; one that is asked too often is asked
+    /// later. What is on its way is always awaited.
     async fn send_all(
         &self,
         client: &Client,
@@ -128,13 +132,18 @@ impl Batch {
     ) -> Result<Option<End>, Failure> {
         let mut sending: JoinSet<Sent> = JoinSet::new();
         let mut stopped = None;
+        let mut not_before = Instant::now();
         let interrupt = tokio::signal::ctrl_c();
         tokio::pin!(interrupt);
         loop {
-            while stopped.is_none() && sending.len() < usize::from(self.concurrency) {
+            let is_open = stopped.is_none() && Instant::now() >= not_before;
+            while is_open && sending.len() < usize::from(self.concurrency) {
                 let Some(entry) = waiting.pop_front() else { break };
                 let Some(key) = state.key(&entry.digest).cloned() else { continue };
                 sending.spawn(send(client.clone(), key, entry));
+            }
+            if sending.is_empty() && (waiting.is_empty() || stopped.is_some()) {
+                return Ok(stopped);
             }
             let sent = tokio::select! {
                 biased;
@@ -142,16 +151,21 @@ impl Batch {
                     stopped = Some(End::Interrupted);
                     continue;
                 }
-                sent = sending.join_next() => sent,
+                Some(sent) = sending.join_next() => sent,
+                () = tokio::time::sleep_until(not_before), if sending.is_empty() => continue,
             };
-            let Some(Ok(Sent { entry, result })) = sent else { return Ok(stopped) };
+            let Ok(Sent { entry, result }) = sent else { return Ok(stopped) };
             match result {
                 Ok(job) => {
                     state.done(entry.digest, job)?;
                     bar.inc(1);
                 }
+                Err(error) if error.service().is_some_and(ServiceError::is_rate_limited) => {
+                    not_before = Instant::now() + error.retry_after().unwrap_or(PAUSE);
+                    waiting.push_front(entry);
+                }
                 Err(error) => {
-                    let access = error.service().is_some_and(verifactu_client::ServiceError::is_access);
+                    let access = error.service().is_some_and(ServiceError::is_access_denied);
                     if error.is_retryable() {
                         stopped = stopped.or(Some(End::Unreached));
                     } else if access {

@@ -44,8 +44,9 @@ CREATE INDEX chain_held ON chain (hold_reason) WHERE hold_reason IS NOT NULL;
 -- was not written is missing, and does no harm.
 CREATE SEQUENCE record_number_of;
 
--- The fiscal record. It never changes; the two indexes on the chain make a fork impossible, and the one
--- on the invoice that two nodes submit it as new.
+-- The fiscal record. It never changes. The two indexes on the chain make a fork impossible. `nth` numbers
+-- the account's records of an invoice, so the index on the invoice makes it impossible that two of them,
+-- on whatever chains, are sealed without knowing of each other.
 CREATE TABLE record (
   seq bigint PRIMARY KEY,
   id uuid NOT NULL,
@@ -63,13 +64,12 @@ CREATE TABLE record (
   previous text COLLATE "C" CHECK ((previous IS NULL) = (position = 1)),
   generated_at text NOT NULL,
   xml bytea NOT NULL,
-  repeats boolean NOT NULL,
+  nth bigint NOT NULL CHECK (nth > 0),
   CONSTRAINT record_id UNIQUE (id),
   CONSTRAINT record_position UNIQUE (chain, position),
   CONSTRAINT record_link UNIQUE (chain, previous)
 );
-CREATE UNIQUE INDEX record_submitted ON record (tenant, issuer, number, date) WHERE NOT repeats;
-CREATE INDEX record_invoice ON record (tenant, issuer, number, date);
+CREATE UNIQUE INDEX record_invoice ON record (tenant, issuer, number, date, nth);
 CREATE INDEX record_by_number ON record (tenant, number);
 
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -210,6 +210,7 @@ CREATE TABLE tenant (
   own_system boolean NOT NULL,
   representative_name text,
   representative_nif text,
+  verifactu_end text,
   status text NOT NULL,
   created_at bigint NOT NULL
 );

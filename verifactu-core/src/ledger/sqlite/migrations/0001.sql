@@ -189,6 +189,7 @@ CREATE TABLE tenant (
   own_system INTEGER NOT NULL,
   representative_name TEXT,
   representative_nif TEXT,
+  verifactu_end TEXT,
   status TEXT NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
