@@ -144,8 +144,9 @@ fn config(sandbox: &RunningSandbox, directory: &Path) -> Outcome<Config> {
     config.authority.url = Some(sandbox.url());
     config.authority.ca = Some(directory.join("sandbox/pki/ca.pem"));
     config.webhook_loopback = true;
-    // A doubt is looked into at once, and not after half a minute.
+    // A doubt is looked into at once, and not after a minute: an answer that was lost names no wait.
     config.engine.retry.transient_cap = Duration::from_secs(2);
+    config.engine.initial_wait = Duration::from_secs(1);
     Ok(config)
 }
 

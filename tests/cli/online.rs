@@ -28,6 +28,13 @@ async fn an_account_works_from_the_command_line() {
     let (code, again) = run(place.tool(), &["send", "one.json", "--idempotency-key", "k1"]).await;
     assert_eq!((code, &again["replayed"]), (0, &true.into()));
 
+    // A service that does not answer: whoever did not choose the key has to learn it, to repeat the request.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut unanswered = place.tool();
+    unanswered.env("VERIFACTU_URL", format!("http://{}", silent.local_addr().unwrap()));
+    let (code, failure) = run(unanswered, &["send", "one.json", "--timeout", "1"]).await;
+    assert_eq!((code, failure["idempotencyKey"].is_string()), (4, true), "{failure}");
+
     assert!(run(place.tool(), &["qr", id]).await.1["qr"].as_str().unwrap().contains("numserie=1"));
     assert!(
         run(place.tool(), &["qr", id, "--format", "svg"]).await.1["qr"].as_str().unwrap().starts_with("<svg")

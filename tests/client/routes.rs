@@ -127,7 +127,7 @@ async fn invoices(client: &Client) -> Job {
 
     let job = found.into_iter().next().unwrap();
     assert_eq!(client.job(job.job_id).await.unwrap(), job);
-    assert!(client.date().await.unwrap().is_some());
+    assert!(client.service_time().await.unwrap().is_some());
     let attempts = client.job_attempts(job.job_id).await.unwrap();
     assert_eq!(attempts.len(), 1);
     assert!(String::from_utf8(client.job_xml(job.job_id).await.unwrap()).unwrap().contains("RegistroAlta"));

@@ -18,7 +18,12 @@
 //! # }
 //! ```
 
-use std::{fmt, io, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    fmt, io,
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
@@ -192,7 +197,7 @@ impl Client {
         health() -> Health;
         ready() -> Ready;
         declaration() -> Declaration;
-        date() -> Option<String>;
+        service_time() -> Option<SystemTime>;
     }
 
     mirrored! { Client lists:

@@ -218,8 +218,8 @@ pub enum ConfigurationError {
     /// Keys and invoices do not travel in the clear.
     #[error("plain http is for loopback addresses only")]
     PlainHttp,
-    /// A key holds characters that no key has.
-    #[error("a key has visible ASCII characters only")]
+    /// A key is empty, or holds characters that no key has.
+    #[error("a key has visible ASCII characters, and at least one")]
     Key,
     /// The request needs an API key.
     #[error("the client has no API key")]

@@ -1,6 +1,9 @@
 //! The state of the service itself.
 
-use reqwest::{Method, StatusCode};
+use std::time::SystemTime;
+
+use jiff::fmt::rfc2822;
+use reqwest::{Method, StatusCode, header::DATE};
 use verifactu_core::api::{Declaration, Health, Ready};
 
 use crate::{
@@ -37,14 +40,15 @@ impl Client {
         self.call(&probe("/declaracion-responsable").accepting("application/json")).await?.json()
     }
 
-    /// What time the service has, as the `Date` header of an answer tells it. Asked once.
+    /// What time the service has, in whole seconds, as the `Date` header of an answer tells it; `None` if none
+    /// does. Asked once.
     ///
     /// # Errors
     /// [`Error`].
-    pub async fn date(&self) -> Result<Option<String>, Error> {
+    pub async fn service_time(&self) -> Result<Option<SystemTime>, Error> {
         let answer = self.attempt(&probe("/health"), self.limit()).await?;
-        let date = answer.headers.get("date").and_then(|date| date.to_str().ok());
-        Ok(date.map(str::to_owned))
+        let date = answer.headers.get(DATE).and_then(|date| rfc2822::parse(date.to_str().ok()?).ok());
+        Ok(date.map(|date| date.timestamp().into()))
     }
 }
 

@@ -117,7 +117,7 @@ async fn a_server_that_is_away_is_an_error_that_passes() {
 #[tokio::test]
 async fn a_server_that_falls_silent_is_waited_for_only_so_long() {
     let server = PostgresServer::quick();
-    let options = PostgresOptions { patience: Duration::from_millis(300), ..PostgresOptions::default() };
+    let options = PostgresOptions { patience: Duration::from_secs(2), ..PostgresOptions::default() };
     let address = server.database().await;
     let ledger = PostgresLedger::open(&address, Environment::Sandbox, &options).await.unwrap();
     let scene = Scene::new();
@@ -140,7 +140,7 @@ async fn a_server_that_falls_silent_is_waited_for_only_so_long() {
 #[tokio::test]
 async fn a_lock_and_a_connection_are_waited_for_only_so_long() {
     let address = PostgresServer::shared().database().await;
-    let options = PostgresOptions { connections: 1, patience: Duration::from_millis(300), roots: None };
+    let options = PostgresOptions { connections: 1, patience: Duration::from_secs(2), roots: None };
     let ledger = PostgresLedger::open(&address, Environment::Sandbox, &options).await.unwrap();
     let scene = Scene::new();
     let chain = scene.accept(&ledger, &scene.invoice("F-1")).await.record.chain;

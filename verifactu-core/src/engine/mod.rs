@@ -4,6 +4,93 @@
 //! chain through one slot: doubts first, then one message, then the settlement of each record by its
 //! own line. A [`Worker`] runs dispatches for ever. The engine keeps no state of its own: everything
 //! it needs is in the ledger, so that it may stop anywhere and go on elsewhere.
+//!
+//! All that it works with is passed in: ledger, queue, authority, certificates, and where time and identifiers
+//! come from. So a program names the crates `async-trait`, `jiff`, `tokio` and `uuid` beside this one:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use verifactu_core::{
+//!     authority::https::{Hosts, HttpsAuthority, Limits, Trust},
+//!     chain::PlaceClaim,
+//!     engine::{Engine, Parts, Presentation, PresenterError, Presenters, Settings, Submit},
+//!     ledger::{Appended, Idempotency, MemoryLedger},
+//!     queue::MemoryQueue,
+//!     record::*,
+//!     types::*,
+//! };
+//!
+//! struct Machine;
+//! impl Clock for Machine {
+//!     fn now(&self) -> jiff::Timestamp {
+//!         jiff::Timestamp::now()
+//!     }
+//! }
+//! impl Ids for Machine {
+//!     fn next(&self) -> uuid::Uuid {
+//!         uuid::Uuid::now_v7()
+//!     }
+//! }
+//!
+//! /// Certificates, as `certificate::open` makes them of a PKCS#12 file. Without one, records wait.
+//! struct NoneYet;
+//! #[async_trait::async_trait]
+//! impl Presenters for NoneYet {
+//!     async fn presentation(&self, _: &TenantId, _: &Nif) -> Result<Option<Arc<Presentation>>, PresenterError> {
+//!         Ok(None)
+//!     }
+//! }
+//!
+//! # fn system() -> Result<ComputerSystem, Box<dyn std::error::Error>> { Ok(ComputerSystem {
+//! #     producer: Party { name: Text::parse("PRODUCTOR DE PRUEBAS SL")?,
+//! #         identification: Identification::Nif(Nif::parse("B65410011")?) },
+//! #     name: Text::parse("ERP DE PRUEBAS")?, id: SystemId::parse("EP").ok_or("two characters")?,
+//! #     version: Text::parse("1.0")?, installation: Text::parse("1")?, verifactu_only: true,
+//! #     multiple_issuers_possible: false, multiple_issuers: false }) }
+//! # fn invoice(number: &str) -> Result<Invoice, Box<dyn std::error::Error>> {
+//! #     let line = BreakdownLine { regime: Some(Regime::R01), qualification: Some(Qualification::S1),
+//! #         rate: Some(Rate::parse("21")?), tax_amount: Some(Amount::parse("21")?),
+//! #         ..BreakdownLine::new(Amount::parse("100")?) };
+//! #     let id = InvoiceId { issuer: Nif::parse("B12345674")?, number: InvoiceNumber::parse(number)?,
+//! #         date: Date::in_madrid(Machine.now()) };
+//! #     let (name, what) = (Text::parse("TALLERES EBRO SL")?, Text::parse("Reparación")?);
+//! #     Ok(Invoice::new(id, name, InvoiceType::F2, what, vec![line]).ok_or("too large")?) }
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let authority = HttpsAuthority::new(Hosts::at("https://127.0.0.1:8643")?, &Trust::System, Limits::default())?;
+//!     let parts = Parts {
+//!         ledger: Arc::new(MemoryLedger::new()), // to keep it: `ledger::sqlite::SqliteLedger`
+//!         queue: Arc::new(MemoryQueue::default()),
+//!         authority: Arc::new(authority),
+//!         presenters: Arc::new(NoneYet),
+//!         clock: Arc::new(Machine),
+//!         ids: Arc::new(Machine),
+//!     };
+//!     let engine = Engine::new(parts, Settings::new(system()?));
+//!
+//!     let invoice = invoice("2026/0001")?;
+//!     let accepted = engine
+//!         .accept(Submit {
+//!             tenant: TenantId::parse("erp")?,
+//!             issuer_name: invoice.issuer_name.clone(),
+//!             statement: Statement::Invoice(Box::new(invoice)),
+//!             idempotency: Idempotency { key: "invoice-2026/0001".to_owned(), fingerprint: [0; 32] },
+//!             place: PlaceClaim::default(),
+//!             stamp: None,
+//!             system: None,
+//!             quota: None,
+//!             request: RequestId(Machine.next()),
+//!         })
+//!         .await?;
+//!     match accepted {
+//!         Appended::New { submission, .. } => println!("huella {}", submission.record.huella),
+//!         other => return Err(format!("not accepted: {other:?}").into()),
+//!     }
+//!     Ok(()) // a program that goes on runs `Worker::new(engine)`, which sends what is due
+//! }
+//! ```
+//!
+//! The repository's `examples/programs/embed_engine.rs` goes on to a certificate, the sending and the receipt.
 
 mod accept;
 mod compose;

@@ -3,7 +3,7 @@
 
 use std::{error::Error as StdError, time::Duration};
 
-use jiff::fmt::rfc2822;
+use jiff::Timestamp;
 use serde_json::json;
 use tokio::net::{TcpStream, lookup_host};
 use verifactu_client::{Client, Error, RetryPolicy};
@@ -114,8 +114,9 @@ async fn limited<T, E: StdError>(step: impl Future<Output = Result<T, E>>) -> Re
 }
 
 async fn clock(client: &Client) -> Result<String, String> {
-    let date = client.date().await.map_err(|error| told(&error))?.ok_or("the service tells no time")?;
-    let there = rfc2822::parse(&date).map_err(|error| told(&error))?.timestamp();
+    let there = client.service_time().await.map_err(|error| told(&error))?;
+    let there =
+        Timestamp::try_from(there.ok_or("the service tells no time")?).map_err(|error| told(&error))?;
     let apart = there.as_second().abs_diff(surroundings::now().as_second());
     let text = format!("{apart} s apart");
     if apart <= DRIFT { Ok(text) } else { Err(text) }

@@ -73,7 +73,7 @@ impl Failure {
     /// What to do next, where that is more than to mend what the message names.
     pub(crate) fn advice(&self) -> Option<String> {
         match self {
-            Self::Sending(key, error) if error.is_retryable() => {
+            Self::Sending(key, error) if error.is_retryable() && !error.is_unsent() => {
                 Some(format!("it may have arrived; repeat it with --idempotency-key {key}"))
             }
             _ if self.end() == End::Unreached => Some("`verifactu doctor` names what fails".to_owned()),

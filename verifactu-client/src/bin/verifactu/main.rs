@@ -28,11 +28,11 @@ use crate::{
 #[derive(Parser)]
 #[command(name = "verifactu", version, after_help = EXIT_CODES)]
 struct Arguments {
-    #[command(flatten)]
-    connection: Connection,
     /// Print JSON, one value per line.
     #[arg(long, global = true)]
     json: bool,
+    #[command(flatten)]
+    connection: Connection,
     #[command(subcommand)]
     command: Command,
 }

@@ -30,7 +30,7 @@ use crate::{
 use super::{
     column::{Cells, Col, each},
     error::StoreError,
-    pool::{Pool, Session, repeated, together},
+    pool::{Parameters, Pool, Session, repeated, together},
     row,
     work::{due_query, read_due},
 };
@@ -68,7 +68,6 @@ const HISTORY: &str = concat!(
 );
 /// The account's chains, but not closed ones of the issuer: one other than this is all that is asked for.
 const CHAINS: &str = "SELECT seq FROM chain WHERE tenant = $1 AND NOT (closed AND issuer = $2) LIMIT 2";
-const NUMBERS: &str = "SELECT nextval('record_number_of') FROM generate_series(1::bigint, $1)";
 /// A plan's month is locked, so that no other chain of the account takes the last place meanwhile.
 const USED: &str =
     "SELECT month, invoices FROM usage WHERE tenant = $1 AND month = ANY ($2) ORDER BY month FOR UPDATE";
@@ -77,31 +76,33 @@ const NEW_MONTHS: &str = "INSERT INTO usage (tenant, month, invoices, cancellati
 const TAKEN: &str = "SELECT installation FROM chain WHERE tenant = $1 AND issuer = $2 AND producer = $3 \
                      AND system = $4 AND installation = ANY ($5)";
 
-const COUNT: &str = "INSERT INTO usage AS known (tenant, month, invoices, cancellations) \
+/// The month's count first, which an append under a plan has locked already; then its sums, which stop at
+/// the ends of 64 bits.
+const COUNT: &str = "WITH added AS (INSERT INTO turnover AS known \
+       (tenant, month, issuer, invoices, cancellations, base, tax, total) \
+       SELECT $1::text, new.* FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
+         $7::bigint[], $8::bigint[]) new \
+       ON CONFLICT (tenant, month, issuer) DO UPDATE SET invoices = known.invoices + excluded.invoices, \
+       cancellations = known.cancellations + excluded.cancellations, \
+       base = greatest(least(known.base::numeric + excluded.base, 9223372036854775807), \
+         -9223372036854775808)::bigint, \
+       tax = greatest(least(known.tax::numeric + excluded.tax, 9223372036854775807), \
+         -9223372036854775808)::bigint, \
+       total = greatest(least(known.total::numeric + excluded.total, 9223372036854775807), \
+         -9223372036854775808)::bigint) \
+     INSERT INTO usage AS known (tenant, month, invoices, cancellations) \
      SELECT $1::text, month, sum(invoices)::bigint, sum(cancellations)::bigint \
-     FROM unnest($2::text[], $3::bigint[], $4::bigint[]) new (month, invoices, cancellations) \
+     FROM unnest($2::text[], $4::bigint[], $5::bigint[]) new (month, invoices, cancellations) \
      GROUP BY month ORDER BY month COLLATE \"C\" \
      ON CONFLICT (tenant, month) DO UPDATE SET invoices = known.invoices + excluded.invoices, \
      cancellations = known.cancellations + excluded.cancellations";
-/// Sums stop at the ends of 64 bits.
-const ADD: &str = "INSERT INTO turnover AS known \
-     (tenant, month, issuer, invoices, cancellations, base, tax, total) \
-     SELECT $1::text, new.* FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
-       $7::bigint[], $8::bigint[]) new \
-     ON CONFLICT (tenant, month, issuer) DO UPDATE SET invoices = known.invoices + excluded.invoices, \
-     cancellations = known.cancellations + excluded.cancellations, \
-     base = greatest(least(known.base::numeric + excluded.base, 9223372036854775807), \
-       -9223372036854775808)::bigint, \
-     tax = greatest(least(known.tax::numeric + excluded.tax, 9223372036854775807), \
-       -9223372036854775808)::bigint, \
-     total = greatest(least(known.total::numeric + excluded.total, 9223372036854775807), \
-       -9223372036854775808)::bigint";
 const CREATE: &str = "INSERT INTO chain (id, tenant, issuer, producer, system, installation, minted, updated_at) \
-     SELECT $1::uuid, $2::text, $3::text, $4::text, $5::text, $6::text, $7::boolean, $8::bigint WHERE $9";
-const WRITE: &str = "WITH new AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::uuid[], \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const WRITE: &str = "WITH new AS MATERIALIZED (SELECT nextval('record_number_of') AS seq, n.* \
+       FROM unnest($3::bigint[], $4::uuid[], \
        $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::text[], $11::text[], \
        $12::text[], $13::text[], $14::bytea[], $15::bigint[], $16::uuid[], $17::text[], $18::uuid[], \
-       $19::bigint[], $20::text[], $21::bytea[], $32::text[]) n (seq, position, record, issuer, number, date, \
+       $19::bigint[], $20::text[], $21::bytea[], $28::text[]) n (position, record, issuer, number, date, \
        issuer_name, total, external_reference, huella, previous, generated_at, xml, nth, job, kind, \
        request, created_at, key, fingerprint, record_kind)), \
      target AS MATERIALIZED (SELECT seq, tenant FROM chain WHERE id = $1), \
@@ -116,7 +117,7 @@ const WRITE: &str = "WITH new AS MATERIALIZED (SELECT * FROM unnest($2::bigint[]
          n.created_at, n.created_at, $26::text, $27::bigint FROM new n CROSS JOIN target t), \
      keys AS (INSERT INTO idempotency (tenant, kind, key, fingerprint, job) \
        SELECT t.tenant, n.kind, n.key, n.fingerprint, n.seq FROM new n CROSS JOIN target t) \
-     UPDATE chain SET length = length + $28, last_huella = $29, last_number = $30, pending = pending + $28, \
+     UPDATE chain SET length = length + $2, last_huella = $29, last_number = $30, pending = pending + $2, \
        updated_at = $31 WHERE id = $1";
 
 /// Appends to one chain, in order; there is an answer for each.
@@ -169,7 +170,6 @@ struct Known<'a> {
     history: HashMap<InvoiceId, Vec<PriorRecord>>,
     used: HashMap<String, u64>,
     taken: Vec<Text<100>>,
-    numbers: Vec<i64>,
     sums: BTreeMap<(&'a str, Nif), Sums>,
     new: Vec<New<'a>>,
 }
@@ -198,10 +198,9 @@ impl<'a> Known<'a> {
             .collect();
         months.sort_unstable();
         months.dedup();
-        let count = appends.len() as i64;
 
-        let [lock, head, replays, history, chains, numbers, used] =
-            session.prepare([LOCK, HEAD, REPLAYS, HISTORY, CHAINS, NUMBERS, USED]).await?;
+        let [lock, head, replays, history, chains, used] =
+            session.prepare([LOCK, HEAD, REPLAYS, HISTORY, CHAINS, USED]).await?;
         let (tenant_of, issuer, producer, system, installation) =
             (Col(tenant), Col(&selector.issuer), Col(&selector.producer), Col(&selector.system), Col(&named));
         let chosen: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
@@ -229,7 +228,6 @@ impl<'a> Known<'a> {
                     ]
                 ),
                 session.query(&chains, &[&tenant_of, &issuer]),
-                session.query(&numbers, &[&count]),
                 async {
                     if months.is_empty() {
                         Ok(Vec::new())
@@ -239,7 +237,7 @@ impl<'a> Known<'a> {
                 },
             )
         };
-        let (_, chain, head, replays, history, chains, numbers, used) = session.trip(reads).await?;
+        let (_, chain, head, replays, history, chains, used) = session.trip(reads).await?;
 
         let chain = row::first(&chain, ChainRow::read)?;
         let others = row::all(&chains, Cells::next::<i64>)?;
@@ -255,7 +253,6 @@ impl<'a> Known<'a> {
             history: HashMap::new(),
             used: row::all(&used, |cells| Ok((cells.next()?, cells.next()?)))?.into_iter().collect(),
             taken: Vec::new(),
-            numbers: row::all(&numbers, Cells::next::<i64>)?,
             sums: BTreeMap::new(),
             new: Vec::new(),
             chain,
@@ -414,17 +411,16 @@ impl<'a> Known<'a> {
 
     /// Writes what is new, and says when the chain is due then.
     async fn write(self, mut session: Session, first: &Append) -> Result<Option<Timestamp>, StoreError> {
-        let Self { new, sums, numbers, made, .. } = &self;
+        let Self { new, sums, made, .. } = &self;
         let Some(last) = new.last() else { return Ok(None) };
         let selector = &first.chain;
         let chain = last.record.chain;
         let progress = Progress::new();
         let minted = matches!(selector.installation, Installation::Minted(_));
-        let installation = made.as_ref().map_or_else(|| installation(first), |(_, key)| &key.installation);
         let count = new.len() as i64;
 
-        let [count_usage, add, create, write, due] =
-            session.prepare([COUNT, ADD, CREATE, WRITE, due_query!("c.id = $1")]).await?;
+        let [count_sums, create, write, due] =
+            session.prepare([COUNT, CREATE, WRITE, due_query!("c.id = $1")]).await?;
         let months: Vec<&str> = sums.keys().map(|(month, _)| *month).collect();
         let issuers: Vec<&Nif> = sums.keys().map(|(_, issuer)| issuer).collect();
         let totals: Vec<&Sums> = sums.values().collect();
@@ -438,45 +434,37 @@ impl<'a> Known<'a> {
                     if totals.is_empty() {
                         return Ok(());
                     }
-                    let counted =
-                        [each(&totals, |sums| &sums.invoices), each(&totals, |sums| &sums.cancellations)];
-                    together!(
-                        session.query(&count_usage, &[&tenant, &months, &counted[0], &counted[1]]),
-                        session.query(
-                            &add,
-                            &[
-                                &tenant,
-                                &months,
-                                &each(&issuers, |issuer| *issuer),
-                                &counted[0],
-                                &counted[1],
-                                &base,
-                                &tax,
-                                &total,
-                            ],
-                        ),
-                    )
-                    .map(drop)
+                    let sums: Parameters<'_> = &[
+                        &tenant,
+                        &months,
+                        &each(&issuers, |issuer| *issuer),
+                        &each(&totals, |sums| &sums.invoices),
+                        &each(&totals, |sums| &sums.cancellations),
+                        &base,
+                        &tax,
+                        &total,
+                    ];
+                    session.query(&count_sums, sums).await.map(drop)
                 },
-                session.query(
-                    &create,
-                    &[
+                async {
+                    let Some((_, key)) = made else { return Ok(()) };
+                    let chain: Parameters<'_> = &[
                         &Col(&chain),
                         &tenant,
                         &Col(&selector.issuer),
                         &Col(&selector.producer),
                         &Col(&selector.system),
-                        &Col(installation),
+                        &Col(&key.installation),
                         &minted,
                         &Col(&last.append.at),
-                        &made.is_some(),
-                    ],
-                ),
+                    ];
+                    session.query(&create, chain).await.map(drop)
+                },
                 session.query(
                     &write,
                     &[
                         &Col(&chain),
-                        &numbers.get(..new.len()).unwrap_or(numbers),
+                        &count,
                         &each(new, |new| &new.record.position),
                         &each(new, |new| &new.record.id),
                         &each(new, |new| &new.record.invoice.issuer),
@@ -502,11 +490,10 @@ impl<'a> Known<'a> {
                         &progress.sent,
                         &Col(&Turn::of(&progress)),
                         &Col(&schedule::own_time(&progress)),
-                        &count,
+                        &each(new, |new| &new.record.kind),
                         &Col(&last.record.huella),
                         &Col(&last.record.invoice.number),
                         &Col(&last.append.at),
-                        &each(new, |new| &new.record.kind),
                     ],
                 ),
                 session.query(&due, &[&Col(&chain)]),

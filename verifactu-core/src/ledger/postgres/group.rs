@@ -7,6 +7,7 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use tokio::sync::oneshot;
@@ -23,6 +24,10 @@ use super::{append::append_all, pool::Pool};
 const GROUP: usize = 64;
 /// The most appends of a chain that wait on one node; more are refused.
 const WAITING: usize = 1024;
+
+/// Callers who were answered together tend to come back together. While less than half of them have, the
+/// next transaction waits for so long.
+const PAUSE: Duration = Duration::from_millis(1);
 
 type Answer = Result<Appended, LedgerError>;
 
@@ -96,7 +101,13 @@ struct Runner {
 
 impl Runner {
     async fn run(mut self) {
-        while let Some(group) = self.next() {
+        let mut last = 0;
+        loop {
+            if self.waiting() * 2 < last {
+                tokio::time::sleep(PAUSE).await;
+            }
+            let Some(group) = self.next() else { return };
+            last = group.len();
             let (appends, replies): (Vec<Append>, Vec<_>) =
                 group.into_iter().map(|waiting| (waiting.append, waiting.reply)).unzip();
             let answers = append_all(&self.groups.pool, &appends).await;
@@ -105,6 +116,10 @@ impl Runner {
                 let _ = reply.send(answer);
             }
         }
+    }
+
+    fn waiting(&self) -> usize {
+        self.groups.lock().get(&self.chain).map_or(0, Vec::len)
     }
 
     fn next(&mut self) -> Option<Vec<Waiting>> {

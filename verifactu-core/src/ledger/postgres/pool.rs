@@ -247,7 +247,7 @@ impl Session {
 
     /// Begins a transaction.
     pub(super) async fn start(&self) -> Result<(), tokio_postgres::Error> {
-        self.connection.client.batch_execute("BEGIN").await
+        self.connection.client.batch_execute("BEGIN; SET LOCAL plan_cache_mode = force_generic_plan").await
     }
 
     pub(super) async fn query(

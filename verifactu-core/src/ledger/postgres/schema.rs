@@ -22,10 +22,11 @@ const LOCK: &str = "SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0;
 /// The same for the life of the session, without waiting for it.
 const TAKE: &str = "SELECT pg_try_advisory_lock(x'56464143'::bigint)";
 
-/// Clients of the database beside this one, also those that are not ours. The server's own processes
-/// have no user.
+/// Clients of the database beside this one, also those that are not ours. The server's own processes have
+/// no user, or are workers of another kind; which kind is not shown to everybody.
 const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity \
-     WHERE datname = current_database() AND usesysid IS NOT NULL AND pid <> pg_backend_pid()";
+     WHERE datname = current_database() AND pid <> pg_backend_pid() \
+     AND usesysid IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend'";
 
 /// A program that has just ended is seen a little longer.
 const LOOKS: u32 = 20;
