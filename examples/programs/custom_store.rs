@@ -145,7 +145,7 @@ fn copy(from: &Path, to: &Path) -> Outcome<()> {
 async fn knows_more(ledger: &SqliteLedger, other: &SqliteLedger) -> Outcome<bool> {
     let mut after = None;
     loop {
-        let page = ledger.search_chains(&ChainSearch::default(), after, 500).await?;
+        let page = ledger.search_chains(&ChainSearch::default(), Page::behind(after, 500)).await?.items;
         let Some((last, _)) = page.last() else { return Ok(false) };
         after = Some(last.id);
         for (chain, _) in page {
@@ -291,13 +291,8 @@ impl Ledger for MirroredLedger {
         self.read().await?.find_job(job).await
     }
 
-    async fn search(
-        &self,
-        search: &Search,
-        after: Option<JobId>,
-        limit: u32,
-    ) -> Result<Vec<Submission>, LedgerError> {
-        self.read().await?.search(search, after, limit).await
+    async fn search(&self, search: &Search, page: Page) -> Result<Listing, LedgerError> {
+        self.read().await?.search(search, page).await
     }
 
     async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError> {
@@ -352,10 +347,9 @@ impl Ledger for MirroredLedger {
     async fn search_chains(
         &self,
         search: &ChainSearch,
-        after: Option<ChainId>,
-        limit: u32,
-    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError> {
-        self.read().await?.search_chains(search, after, limit).await
+        page: Page<ChainId>,
+    ) -> Result<Listing<(ChainState, Option<Timestamp>)>, LedgerError> {
+        self.read().await?.search_chains(search, page).await
     }
 
     async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError> {

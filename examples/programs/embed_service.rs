@@ -67,7 +67,7 @@ journaled! {
     fn replay(tenant: &TenantId, kind: JobKind, key: &str) -> Option<([u8; 32], Submission)>;
     fn job(tenant: &TenantId, job: JobId) -> Option<Submission>;
     fn find_job(job: JobId) -> Option<Submission>;
-    fn search(search: &Search, after: Option<JobId>, limit: u32) -> Vec<Submission>;
+    fn search(search: &Search, page: Page) -> Listing;
     fn messages(job: JobId) -> Vec<SentMessage>;
     fn record(tenant: &TenantId, record: RecordId) -> Option<Submission>;
     fn list(tenant: &TenantId, filter: &Filter, page: Page) -> Option<Listing>;
@@ -84,7 +84,7 @@ journaled! {
     fn revise(job: JobId, seen: &Progress, next: &Progress) -> bool;
     fn chains(tenant: &TenantId) -> Vec<ChainState>;
     fn chain(chain: ChainId) -> Option<ChainState>;
-    fn search_chains(search: &ChainSearch, after: Option<ChainId>, limit: u32) -> Vec<(ChainState, Option<Timestamp>)>;
+    fn search_chains(search: &ChainSearch, page: Page<ChainId>) -> Listing<(ChainState, Option<Timestamp>)>;
     fn records(chain: ChainId, from: u64, limit: u32) -> Vec<RecordRow>;
     fn attempts(job: JobId) -> Vec<Attempt>;
     fn answer_line(job: JobId) -> Option<Bytes>;

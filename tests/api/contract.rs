@@ -11,7 +11,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use verifactu_core::api::{CancelRequest, Defaults, Detail, ErrorCode, Json, SendRequest};
 
-use crate::world::{Answer, SCOPES, World, today};
+use crate::world::{Answer, ISSUER, SCOPES, World, today};
 
 static DOCUMENT: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(verifactu_server::openapi::document()).unwrap());
@@ -311,6 +311,94 @@ fn the_schemas_know_what_the_readers_know() {
                     .iter()
                     .any(|detail| detail.field == field && detail.message == "unknown field");
                 assert_eq!(refused, !known.contains(word), "{name}: {field}");
+            }
+        }
+    }
+}
+
+/// Invoices have a test of their own, without the service.
+const INVOICES: [&str; 3] = ["/v1/send-invoice", "/v1/cancel-invoice", "/v1/invoices/preview"];
+
+/// Every word in quotation marks that begins the arguments of a function, where requests are read.
+fn arguments() -> BTreeSet<String> {
+    let folder = workspace().join("verifactu-server/src/api");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let texts: Vec<String> = files
+        .filter(|file| file.extension().is_some_and(|ending| ending == "rs"))
+        .map(|file| std::fs::read_to_string(file).unwrap())
+        .collect();
+    let words =
+        texts.iter().flat_map(|text| text.split("(\"").skip(1)).filter_map(|rest| rest.split('"').next());
+    let is_name = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());
+    words.filter(is_name).map(str::to_owned).collect()
+}
+
+/// Every other request's schema knows the members that its reader knows, at every place, and no others: each
+/// word that any request or reader knows is sent to each, beside one that nobody knows.
+#[tokio::test]
+async fn the_schemas_of_requests_know_what_their_readers_know() {
+    let world = World::with(|config| config.rates.enforced = false).await;
+    let key = world.ready_account("acme").await;
+    let nif = world.key("acme", &["nif:read"]).await;
+    let partner =
+        world.account(json!({ "id": "firm" }), &["partner:tenants:read", "partner:tenants:write"]).await;
+    world.account(json!({ "id": "child", "parentTenantId": "firm" }), SCOPES).await;
+    let mut requests = Vec::new();
+    for (method, template, operation) in operations().filter(|(_, path, _)| !INVOICES.contains(path)) {
+        let Some(schema) = operation.pointer("/requestBody/content/application~1json/schema") else {
+            continue;
+        };
+        let mut found = Vec::new();
+        places(schema, Vec::new(), &mut found);
+        // One of two bodies may stand at the same place.
+        let mut known = std::collections::BTreeMap::<Vec<String>, BTreeSet<String>>::new();
+        for (place, names) in found.into_iter().filter(|(place, _)| !place.contains(&"body".to_owned())) {
+            known.entry(place).or_default().extend(names);
+        }
+        assert!(!known.is_empty(), "{method} {template}");
+        requests.push((method, template, operation, known));
+    }
+    assert!(requests.len() >= 11, "{}", requests.len());
+    let mut words = arguments();
+    words.extend(requests.iter().flat_map(|(.., known)| known.values().flatten().cloned()));
+    assert!(
+        ["pfxPassphrase", "representante", "scopes", "fechaFinVeriFactu"].iter().all(|w| words.contains(*w))
+    );
+    for (method, template, operation, known) in requests {
+        let path = template.replace("{nif}", ISSUER);
+        let variable = |segment: &str| if segment.starts_with('{') { "child" } else { segment }.to_owned();
+        let path = path.split('/').map(variable).collect::<Vec<_>>().join("/");
+        for (place, names) in known {
+            for word in &words {
+                let mut body = json!({ word.clone(): 0, "padding": 0 });
+                for step in place.iter().rev() {
+                    body = if step == "[0]" { json!([body]) } else { json!({ step.clone(): body }) };
+                }
+                let ask = world.ask(&method, &path);
+                let ask = match operation["security"][0]["apiKey"][0].as_str() {
+                    Some(scope) if scope.starts_with("partner:") => ask.key(&partner),
+                    Some("nif:read") => ask.key(&nif),
+                    Some(_) => ask.key(&key),
+                    None => ask.admin(),
+                };
+                let answer = ask.json(&body).await;
+                // A batch tells of each of its items apart.
+                let item = &answer.body["items"][0]["error"];
+                let error = if item.is_object() { item } else { &answer.body };
+                let unknown: Vec<&str> = error["details"]
+                    .as_array()
+                    .unwrap_or_else(|| panic!("{method} {template} took {body}: {}", answer.body))
+                    .iter()
+                    .filter(|detail| detail["message"] == "unknown field")
+                    .map(|detail| detail["field"].as_str().unwrap().rsplit('.').next().unwrap())
+                    .collect();
+                assert!(unknown.contains(&"padding"), "{method} {template} {place:?}: {}", answer.body);
+                assert_eq!(
+                    unknown.contains(&word.as_str()),
+                    !names.contains(word),
+                    "{method} {template} {place:?} {word}: {}",
+                    answer.body
+                );
             }
         }
     }

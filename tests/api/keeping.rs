@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::ToSpan;
 use verifactu_core::{
-    ledger::{Accounts as _, Ledger as _},
+    ledger::{Accounts as _, Ledger as _, Page},
     testing::ManualClock,
     types::{Clock as _, JobId, TenantId},
 };
@@ -26,7 +26,7 @@ async fn messages_attempts_and_deliveries_are_forgotten_after_ninety_days() {
     let id = JobId::parse(&job).unwrap();
     let attempted = async {
         loop {
-            let deliveries = ledger.deliveries(&tenant, None, 9).await.unwrap();
+            let deliveries = ledger.deliveries(&tenant, Page::behind(None, 9)).await.unwrap().items;
             if deliveries.iter().any(|delivery| delivery.outcome.is_some()) {
                 return;
             }
@@ -51,7 +51,7 @@ async fn messages_attempts_and_deliveries_are_forgotten_after_ninety_days() {
             .unwrap()
     };
     let left = async || {
-        let deliveries = ledger.deliveries(&tenant, None, 9).await.unwrap().len();
+        let deliveries = ledger.deliveries(&tenant, Page::behind(None, 9)).await.unwrap().items.len();
         [ledger.messages(id).await.unwrap().len(), ledger.attempts(id).await.unwrap().len(), deliveries]
     };
     let early = at(89 * 24).await;

@@ -137,6 +137,126 @@ async fn pages_are_linked_and_stable() {
     assert_eq!(old.headers.get_all("link").iter().count(), 2);
 }
 
+/// Lists that the next test walks: who asks, where, and where the rows are.
+const LISTS: &[(Caller, &str, &str, &str)] = &[
+    (Caller::Child, "/v1/jobs", "/v1/jobs", "jobs"),
+    (Caller::Child, "/v1/me/invoice-records", "/v1/me/invoice-records", "records"),
+    (Caller::Partner, "/v1/partner/tenants", "/v1/partner/tenants", "tenants"),
+    (Caller::Partner, "/v1/partner/tenants/{id}/jobs", "/v1/partner/tenants/a/jobs", "jobs"),
+    (
+        Caller::Partner,
+        "/v1/partner/tenants/{id}/invoice-records",
+        "/v1/partner/tenants/a/invoice-records",
+        "records",
+    ),
+    (Caller::Partner, "/v1/partner/tenants/{id}/api-keys", "/v1/partner/tenants/a/api-keys", "apiKeys"),
+    (Caller::Operator, "/v1/admin/tenants", "/v1/admin/tenants", "tenants"),
+    (Caller::Operator, "/v1/admin/api-keys", "/v1/admin/api-keys", "apiKeys"),
+    (Caller::Operator, "/v1/admin/jobs", "/v1/admin/jobs", "jobs"),
+    (Caller::Operator, "/v1/admin/issuers", "/v1/admin/issuers", "issuers"),
+    (
+        Caller::Operator,
+        "/v1/admin/tenants/{id}/webhook/deliveries",
+        "/v1/admin/tenants/a/webhook/deliveries",
+        "deliveries",
+    ),
+    (Caller::Operator, "/v1/admin/events", "/v1/admin/events", "events"),
+];
+
+#[derive(Clone, Copy)]
+enum Caller {
+    Child,
+    Partner,
+    Operator,
+}
+
+/// Lists: limit with cursor or offset; the rows, total, nextCursor and a Link header, whoever asks.
+#[tokio::test]
+async fn every_list_is_paged_alike() {
+    let world = World::with(|config| config.webhook_loopback = true).await;
+    world.set(Mode::Unreachable);
+    let partner =
+        world.account(json!({ "id": "firm" }), &["partner:tenants:read", "partner:tenants:write"]).await;
+    let mut keys = Vec::new();
+    for id in ["a", "b", "c"] {
+        let child = json!({ "id": id, "parentTenantId": "firm", "allowedNif": ISSUER });
+        let key = world.account(child, SCOPES).await;
+        world.key(id, SCOPES).await;
+        world.upload_sandbox_certificate(&key).await;
+        for number in ["L-1", "L-2", "L-3"] {
+            send(&world, &key, number).await;
+        }
+        keys.push(key);
+    }
+    world.key("a", SCOPES).await;
+    let path = "/v1/admin/tenants/a/webhook";
+    let webhook = json!({ "url": "http://127.0.0.1:1/", "secret": "s" });
+    world.ask("PATCH", path).admin().json(&webhook).await.expect(200);
+    for _ in 0..3 {
+        world.ask("POST", &format!("{path}/ping")).admin().send().await.expect(200);
+    }
+    let get = |caller: Caller, path: &str| {
+        let ask = world.ask("GET", path);
+        match caller {
+            Caller::Child => ask.key(&keys[0]),
+            Caller::Partner => ask.key(&partner),
+            Caller::Operator => ask.admin(),
+        }
+        .send()
+    };
+    for (caller, _, path, rows) in LISTS.iter().copied() {
+        let whole = get(caller, &format!("{path}?limit=200")).await.expect(200);
+        let all = whole[rows].as_array().unwrap();
+        assert!(all.len() >= 3, "{path}: {whole}");
+        assert_eq!((&whole["total"], &whole["nextCursor"]), (&json!(all.len()), &Value::Null), "{path}");
+        let (mut next, mut seen) = (Some(format!("{path}?limit=2")), Vec::new());
+        while let Some(at) = next {
+            let answer = get(caller, &at).await;
+            let link = answer.headers.get("link").map(|link| link.to_str().unwrap().to_owned());
+            let page = answer.expect(200);
+            assert!(page["total"].as_u64().unwrap() >= all.len() as u64, "{at}: {page}");
+            assert_eq!(link.is_some(), page["nextCursor"] != Value::Null, "{at}: {page}");
+            seen.extend(page[rows].as_array().unwrap().iter().cloned());
+            next = link.map(|link| link.split_once('>').unwrap().0.trim_start_matches('<').to_owned());
+        }
+        let skipped = get(caller, &format!("{path}?limit=200&offset=1")).await.expect(200);
+        let skipped = skipped[rows].as_array().unwrap();
+        if rows == "events" {
+            // Each reading is a line of its own, so that the log is longer every time.
+            assert!(seen.ends_with(all) && skipped.ends_with(all), "{path}");
+        } else {
+            assert_eq!((seen.as_slice(), skipped.as_slice()), (all.as_slice(), &all[1..]), "{path}");
+        }
+        let both = get(caller, &format!("{path}?offset=1&cursor={}", "1")).await;
+        both.fails(400, "validation_failed");
+        let odd = get(caller, &format!("{path}?cursor=!")).await;
+        odd.fails(400, "validation_failed");
+        assert_eq!(odd.fields(), ["cursor"], "{path}");
+    }
+}
+
+/// What takes a limit is a list, and is among those that the test before walks.
+#[tokio::test]
+async fn every_list_of_the_document_is_walked() {
+    let world = World::new().await;
+    let document = world.ask("GET", "/openapi.json").send().await.expect(200);
+    let mut lists = Vec::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let Some(parameters) = operations["get"]["parameters"].as_array() else { continue };
+        let takes = |name: &str| parameters.iter().any(|parameter| parameter["name"] == name);
+        if takes("limit") {
+            assert!(takes("cursor") && takes("offset"), "{path}");
+            let headers = &operations["get"]["responses"]["200"]["headers"];
+            assert!(headers.get("Link").is_some(), "{path}: {headers}");
+            lists.push(path.as_str());
+        }
+    }
+    let mut walked: Vec<&str> = LISTS.iter().map(|(_, path, ..)| *path).collect();
+    walked.sort_unstable();
+    lists.sort_unstable();
+    assert_eq!(lists, walked);
+}
+
 /// GET /jobs/:id/attempts and GET /jobs/:id/xml?part=request|response; GET /me/invoice-records/:id, /xml, /qr.
 #[tokio::test]
 async fn a_job_shows_its_attempts_and_bytes() {

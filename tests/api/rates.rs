@@ -1,6 +1,12 @@
 //! How often one may call, who has guessed too often, and what the audit log keeps of those refused.
 
+use std::convert::Infallible;
+
 use serde_json::{Value, json};
+use sfv::{
+    BareItemFromInput, KeyRef, Parser,
+    visitor::{ItemVisitor, ParameterVisitor},
+};
 use verifactu_core::queue::Rate;
 
 use crate::world::{Answer, Ask, SCOPES, Trouble, World, invoice};
@@ -15,14 +21,56 @@ async fn with_rate(rate: Rate) -> World {
     World::with(|config| config.rates = verifactu_server::config::Rates::all(rate)).await
 }
 
-/// What is told of a rate: its name, what is left, and the seconds until all are there.
+/// What is told of a rate: its name, what is left, and the seconds within which there is no more.
 fn told(answer: &Answer) -> (String, u32, u32) {
-    let text = answer.header("ratelimit");
-    let parts: Vec<_> = text.split(';').collect();
-    let [name, left, full] = parts.as_slice() else { panic!("RateLimit: {text}") };
-    let number = |part: &str, name: &str| part.strip_prefix(name).unwrap().parse().unwrap();
-    assert_eq!(answer.header("ratelimit-policy").split(';').next(), Some(*name));
-    (name.trim_matches('"').to_owned(), number(left, "r="), number(full, "t="))
+    let (name, [left, window]) = item(answer, "ratelimit", ["r", "t"]);
+    let (policy, [quota, minute]) = item(answer, "ratelimit-policy", ["q", "w"]);
+    assert_eq!((policy.as_str(), minute), (name.as_str(), 60));
+    assert!(quota > 0);
+    (name, left, window)
+}
+
+/// A list of one item: a string, with these integers as its parameters and no others (RFC 9651).
+fn item<const N: usize>(answer: &Answer, header: &str, names: [&str; N]) -> (String, [u32; N]) {
+    let (text, mut item) = (answer.header(header), Item::default());
+    Parser::new(text).parse_item_with_visitor(&mut item).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(item.parameters.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), names, "{text}");
+    let numbers: Vec<u32> = item.parameters.iter().map(|(_, number)| *number).collect();
+    (item.name, numbers.try_into().unwrap())
+}
+
+#[derive(Default)]
+struct Item {
+    name: String,
+    parameters: Vec<(String, u32)>,
+}
+
+impl<'de> ItemVisitor<'de> for &mut Item {
+    type Out = ();
+    type Error = Infallible;
+
+    fn bare_item(
+        self,
+        name: BareItemFromInput<'de>,
+    ) -> Result<impl ParameterVisitor<'de, Out = ()>, Infallible> {
+        self.name = name.as_string().expect("a string").as_str().to_owned();
+        Ok(self)
+    }
+}
+
+impl<'de> ParameterVisitor<'de> for &mut Item {
+    type Out = ();
+    type Error = Infallible;
+
+    fn parameter(&mut self, name: &'de KeyRef, value: BareItemFromInput<'de>) -> Result<(), Infallible> {
+        let number = i64::from(value.as_integer().expect("an integer"));
+        self.parameters.push((name.as_str().to_owned(), u32::try_from(number).unwrap()));
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Infallible> {
+        Ok(())
+    }
 }
 
 fn assert_too_early(answer: &Answer) {
@@ -51,13 +99,14 @@ async fn each_kind_of_calls_has_a_rate_of_its_own() {
             let answer = world.ask(method, path).key(&key).send().await;
             assert_ne!(answer.status, 429, "{name}");
             assert_eq!(answer.header("ratelimit-policy"), format!("\"{name}\";q=1;w=60"));
-            let (told, remaining, full) = told(&answer);
+            let (told, remaining, window) = told(&answer);
             assert_eq!((&*told, remaining), (name, left));
-            assert!(full > 0 && full <= 120, "{full}");
+            assert!((1..=60).contains(&window), "{window}");
         }
         let late = world.ask(method, path).key(&key).send().await;
         assert_too_early(&late);
-        assert_eq!(told(&late).1, 0);
+        let (_, remaining, window) = told(&late);
+        assert_eq!((remaining, window.to_string().as_str()), (0, late.header("retry-after")));
         assert_eq!(told(&world.ask(method, path).key(&other).send().await).1, 1, "{name}: another account");
     }
     // Routes of a kind share its rate, and an account's keys too.

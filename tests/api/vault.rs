@@ -8,7 +8,7 @@ use serde_json::json;
 use uuid::Uuid;
 use verifactu_core::{
     certificate::{Purpose, Vault},
-    ledger::{Accounts as _, ApiKey, ApiKeyId},
+    ledger::{Accounts as _, ApiKey, ApiKeyId, Page},
     types::{SecretBytes, TenantId},
 };
 use verifactu_server::{Running, config::Config};
@@ -131,9 +131,10 @@ async fn the_last_key_of_many_is_sealed_anew_too() {
     key.sealed = Some(vault.seal(&tenant, Purpose::ApiKey, b"vf_last").unwrap());
     world.accounts.create_key(&key).await.unwrap();
     let both = world.beside(keys(&[1, 7])).await;
-    let before = Some(ApiKeyId(Uuid::from_u128(u128::MAX - 1)));
+    let last = Page::behind(Some(ApiKeyId(Uuid::from_u128(u128::MAX - 1))), 1);
     let until = async {
-        while world.accounts.keys(Some(&tenant), before, 1).await.unwrap()[0].sealed.as_ref().unwrap()[1] != 7
+        while world.accounts.keys(Some(&tenant), last).await.unwrap().items[0].sealed.as_ref().unwrap()[1]
+            != 7
         {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

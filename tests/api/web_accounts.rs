@@ -1,7 +1,10 @@
 //! Accounts of the web application, and its back end that acts for them.
 
 use serde_json::{Value, json};
-use verifactu_core::{ledger::Accounts as _, types::TenantId};
+use verifactu_core::{
+    ledger::{Accounts as _, Page},
+    types::TenantId,
+};
 
 use crate::world::{Answer, Ask, SCOPES, World, invoice};
 
@@ -30,7 +33,12 @@ async fn a_web_account_is_made_once_and_shows_no_key() {
 
     let keys = world.ask("GET", "/v1/admin/api-keys?tenantId=web-7").admin().send().await.expect(200);
     assert_eq!(keys["apiKeys"].as_array().unwrap().len(), 1, "{keys}");
-    let stored = world.accounts.keys(Some(&TenantId::parse("web-7").unwrap()), None, 10).await.unwrap();
+    let stored = world
+        .accounts
+        .keys(Some(&TenantId::parse("web-7").unwrap()), Page::behind(None, 10))
+        .await
+        .unwrap()
+        .items;
     let sealed = stored[0].sealed.as_ref().unwrap();
     assert!(!sealed.windows(3).any(|part| part == b"vf_"), "it lies there sealed");
 

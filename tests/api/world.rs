@@ -20,7 +20,8 @@ use verifactu_core::{
     certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
-        LedgerError, LedgerErrorKind, MemoryLedger, SealedCertificate, Tenant, TenantStatus, Webhook,
+        LedgerError, LedgerErrorKind, Listing, MemoryLedger, Page, SealedCertificate, Tenant, TenantStatus,
+        Webhook,
     },
     queue::Rate,
     types::{BatchId, Clock, Date, DeliveryId, Secret, TenantId},
@@ -147,19 +148,17 @@ impl Accounts for TroubledAccounts {
     async fn tenants(
         &self,
         parent: Option<&TenantId>,
-        after: Option<&TenantId>,
-        limit: u32,
-    ) -> Result<Vec<Tenant>, LedgerError> {
-        self.store.tenants(parent, after, limit).await
+        page: Page<TenantId>,
+    ) -> Result<Listing<Tenant>, LedgerError> {
+        self.store.tenants(parent, page).await
     }
 
     async fn keys(
         &self,
         tenant: Option<&TenantId>,
-        after: Option<ApiKeyId>,
-        limit: u32,
-    ) -> Result<Vec<ApiKey>, LedgerError> {
-        self.store.keys(tenant, after, limit).await
+        page: Page<ApiKeyId>,
+    ) -> Result<Listing<ApiKey>, LedgerError> {
+        self.store.keys(tenant, page).await
     }
 
     async fn revoke_key(
@@ -212,18 +211,17 @@ impl Accounts for TroubledAccounts {
     async fn deliveries(
         &self,
         tenant: &TenantId,
-        after: Option<DeliveryId>,
-        limit: u32,
-    ) -> Result<Vec<Delivery>, LedgerError> {
-        self.store.deliveries(tenant, after, limit).await
+        page: Page<DeliveryId>,
+    ) -> Result<Listing<Delivery>, LedgerError> {
+        self.store.deliveries(tenant, page).await
     }
 
     async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
         self.store.prune_deliveries(before, limit).await
     }
 
-    async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
-        self.store.audit_lines(before, limit).await
+    async fn audit_lines(&self, page: Page<u64>) -> Result<Listing<AuditLine>, LedgerError> {
+        self.store.audit_lines(page).await
     }
 
     async fn put_certificate(&self, certificate: &SealedCertificate) -> Result<(), LedgerError> {

@@ -10,7 +10,10 @@ use verifactu_core::{
 };
 use verifactu_server::sandbox::{Effect, Fault, FaultSide, Holder, MessageKind};
 
-use crate::world::{ISSUER, World, cancel, correct, presentation, send, tenant};
+use crate::{
+    wire::{Spoil, fault},
+    world::{ISSUER, World, cancel, correct, presentation, send, tenant},
+};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -322,4 +325,23 @@ async fn a_last_day_that_the_authority_no_longer_takes_is_left_out() {
         let last = world.wire.passed(Service::Registration).pop().unwrap();
         assert_eq!(last.last_day.as_deref(), stated, "{number}");
     }
+}
+
+/// It is late by then, and says so; without that the authority would note it for coming after others (2007).
+#[tokio::test]
+async fn a_first_record_that_comes_after_others_is_accepted_without_a_fault() {
+    let world = World::new().await;
+    for _ in 0..2 {
+        world.wire.spoil(Spoil::Answer(fault("soapenv:Server", "Error interno en el servidor.")));
+    }
+    let first = world.accept(send("F-1")).await.job.id;
+    world.run().await;
+    let second = world.accept(send("F-2")).await.job.id;
+    world.run_for(6 * MINUTE, MINUTE).await;
+    for job in [second, first] {
+        assert_eq!(world.progress(job).await.standing, Standing::Accepted);
+    }
+    let incidents: Vec<bool> =
+        world.wire.passed(Service::Registration).iter().map(|passed| passed.incident).collect();
+    assert_eq!(incidents, [false, false, false, true], "fault, fault, the second, and the first again");
 }

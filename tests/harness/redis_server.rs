@@ -82,8 +82,11 @@ impl RedisServer {
         self.port
     }
 
+    /// Where it is, with the password that it wants.
     pub fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
+        let mut arguments = self.arguments.iter().skip_while(|argument| *argument != "--requirepass");
+        let password = arguments.nth(1).map(|password| format!(":{password}@")).unwrap_or_default();
+        format!("redis://{password}127.0.0.1:{}", self.port)
     }
 
     /// SIGKILL: whatever it has not written is lost.

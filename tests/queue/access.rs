@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use harness::redis_server::RedisServer;
 use jiff::Timestamp;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
 use uuid::Uuid;
 use verifactu_core::{
     queue::{Queue, RedisOptions, RedisQueue, RedisSetupError},
@@ -30,8 +31,8 @@ async fn works(queue: &dyn Queue) {
     queue.finish(taken, None).await.unwrap();
 }
 
-#[tokio::test]
-async fn tls_trusts_the_roots_that_were_given_and_no_others() {
+/// A directory with the certificate of a server on this machine, and whom it is to be trusted for.
+pub(crate) fn certified() -> (TempDir, String) {
     let directory = tempfile::tempdir().unwrap();
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(Vec::new()).unwrap();
@@ -39,10 +40,20 @@ async fn tls_trusts_the_roots_that_were_given_and_no_others() {
     let ca = params.self_signed(&key).unwrap().pem();
     let issuer = Issuer::new(params, key);
     let key = KeyPair::generate().unwrap();
-    let leaf = CertificateParams::new(vec!["localhost".into()]).unwrap().signed_by(&key, &issuer).unwrap();
+    let names = vec!["localhost".into(), "127.0.0.1".into()];
+    let mut params = CertificateParams::new(names).unwrap();
+    // OpenSSL takes a certificate with its issuer's name for its own issuer.
+    params.distinguished_name.push(DnType::CommonName, "server");
+    let leaf = params.signed_by(&key, &issuer).unwrap();
     for (name, pem) in [("ca.pem", &ca), ("leaf.pem", &leaf.pem()), ("key.pem", &key.serialize_pem())] {
         std::fs::write(directory.path().join(name), pem).unwrap();
     }
+    (directory, ca)
+}
+
+#[tokio::test]
+async fn tls_trusts_the_roots_that_were_given_and_no_others() {
+    let (directory, ca) = certified();
     let server = RedisServer::prepared(
         directory,
         &[

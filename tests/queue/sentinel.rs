@@ -12,11 +12,11 @@ use redis::RedisResult;
 use tempfile::TempDir;
 use uuid::Uuid;
 use verifactu_core::{
-    queue::{Queue as _, RedisQueue, RedisSetupError},
+    queue::{Queue as _, RedisOptions, RedisQueue, RedisSetupError},
     types::ChainId,
 };
 
-use crate::options;
+use crate::{access::certified, options};
 
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -29,13 +29,20 @@ struct Sentinel {
 
 impl Sentinel {
     fn watching(master: &RedisServer) -> Self {
+        Self::with(master.port(), "port {port}")
+    }
+
+    /// With these settings besides; `{port}` in them stands for its own.
+    fn with(watched: u16, settings: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        let (path, watched) = (directory.path().join("sentinel.conf"), master.port());
+        let port = free_port();
+        let path = directory.path().join("sentinel.conf");
+        // What is said of a master comes after its name.
         let settings = format!(
-            "port {port}\nbind 127.0.0.1\ndir {}\nsentinel monitor main 127.0.0.1 {watched} 1\n\
-             sentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n",
-            directory.path().display()
+            "bind 127.0.0.1\ndir {}\nsentinel monitor main 127.0.0.1 {watched} 1\n\
+             sentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n{}\n",
+            directory.path().display(),
+            settings.replace("{port}", &port.to_string())
         );
         std::fs::write(&path, settings).unwrap();
         let child = Command::new("redis-server")
@@ -50,7 +57,10 @@ impl Sentinel {
 
     /// How many replicas it would make master.
     fn replicas(&self) -> RedisResult<usize> {
-        let client = redis::Client::open(format!("redis://127.0.0.1:{}", self.port))?;
+        self.replicas_told(&redis::Client::open(format!("redis://127.0.0.1:{}", self.port))?)
+    }
+
+    fn replicas_told(&self, client: &redis::Client) -> RedisResult<usize> {
         let mut connection = client.get_connection()?;
         let master: std::collections::HashMap<String, String> =
             redis::cmd("SENTINEL").arg("master").arg("main").query(&mut connection)?;
@@ -65,6 +75,10 @@ impl Drop for Sentinel {
     }
 }
 
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
+
 async fn until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
@@ -73,21 +87,91 @@ async fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
+/// Brings the replica to follow.
+async fn follows(replica: &RedisServer) {
+    let up = || replica.command::<String>("INFO replication").contains("master_link_status:up");
+    until("the replica follows", up).await;
+}
+
 #[tokio::test]
 async fn the_queue_follows_the_master_that_sentinels_name() {
-    let mut master = RedisServer::with(&["--save", "", "--repl-diskless-sync-delay", "0"]);
+    let master = RedisServer::with(&["--save", "", "--repl-diskless-sync-delay", "0"]);
     let port = master.port().to_string();
     let replica = RedisServer::with(&["--save", "", "--replicaof", "127.0.0.1", &port]);
-    until("the replica follows", || {
-        replica.command::<String>("INFO replication").contains("master_link_status:up")
-    })
-    .await;
+    follows(&replica).await;
     let sentinel = Sentinel::watching(&master);
     until("the Sentinel knows the replica", || sentinel.replicas().is_ok_and(|number| number == 1)).await;
 
     // The first Sentinel of the list is not there.
     let address = format!("redis+sentinel://127.0.0.1:1,127.0.0.1:{}/main/0", sentinel.port);
-    let queue = RedisQueue::open(&address, options()).unwrap();
+    moves(RedisQueue::open(&address, options()).unwrap(), master, &replica).await;
+}
+
+/// Servers and Sentinels have passwords of their own.
+#[tokio::test]
+async fn sentinels_and_servers_may_want_passwords() {
+    let secured = ["--save", "", "--requirepass", "inner", "--masterauth", "inner"];
+    let master = RedisServer::with(&[&secured[..], &["--repl-diskless-sync-delay", "0"]].concat());
+    let port = master.port().to_string();
+    let replica = RedisServer::with(&[&secured[..], &["--replicaof", "127.0.0.1", &port]].concat());
+    follows(&replica).await;
+    let sentinel =
+        Sentinel::with(master.port(), "port {port}\nrequirepass outer\nsentinel auth-pass main inner");
+    let client = redis::Client::open(format!("redis://:outer@127.0.0.1:{}", sentinel.port)).unwrap();
+    let known = || sentinel.replicas_told(&client).is_ok_and(|number| number == 1);
+    until("the Sentinel knows the replica", known).await;
+
+    let address = |query: &str| format!("redis+sentinel://:inner@127.0.0.1:{}/main{query}", sentinel.port);
+    for wrong in ["", "?sentinel=:inner"] {
+        let queue = RedisQueue::open(&address(wrong), options()).unwrap();
+        let said = format!("{:?} {queue:?}", queue.probe().await.unwrap_err());
+        assert!(!said.contains("inner"), "{said}");
+    }
+    let queue = RedisQueue::open(&address("?sentinel=:outer"), options()).unwrap();
+    moves(queue, master, &replica).await;
+}
+
+/// Nobody on the way sees anything: clients, replica and Sentinel all speak TLS.
+#[tokio::test]
+async fn sentinels_and_servers_may_want_tls() {
+    let (directory, ca) = certified();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (leaf, key, root) = (file("leaf.pem"), file("key.pem"), file("ca.pem"));
+    let tls = ["--tls-cert-file", &leaf, "--tls-key-file", &key, "--tls-ca-cert-file", &root];
+    let both = ["--save", "", "--tls-auth-clients", "no", "--tls-replication", "yes"];
+    let (master_port, replica_port) = (free_port(), free_port());
+    let at = |port: u16| ["--tls-port".to_owned(), port.to_string()];
+    let [flag, port] = &at(master_port);
+    let own = [&flag[..], port, "--repl-diskless-sync-delay", "0"];
+    let master = RedisServer::with(&[&tls[..], &both[..], &own[..]].concat());
+    let [flag, of_replica] = &at(replica_port);
+    let own = [&flag[..], of_replica, "--replicaof", "127.0.0.1", port];
+    let replica = RedisServer::with(&[&tls[..], &both[..], &own[..]].concat());
+    follows(&replica).await;
+    let settings = format!(
+        "port 0\ntls-port {{port}}\ntls-cert-file {leaf}\ntls-key-file {key}\ntls-ca-cert-file {root}\n\
+         tls-auth-clients no\ntls-replication yes"
+    );
+    let sentinel = Sentinel::with(master_port, &settings);
+    let roots = || Some(ca.clone().into_bytes());
+    let certificates = redis::TlsCertificates { client_tls: None, root_cert: roots() };
+    let url = format!("rediss://127.0.0.1:{}", sentinel.port);
+    let client = redis::Client::build_with_tls(url, certificates).unwrap();
+    let known = || sentinel.replicas_told(&client).is_ok_and(|number| number == 1);
+
+    let open = |scheme: &str, roots| {
+        let address = format!("{scheme}+sentinel://127.0.0.1:{}/main", sentinel.port);
+        RedisQueue::open(&address, RedisOptions { roots, ..options() }).unwrap()
+    };
+    // Opening a queue is what chooses how TLS is done here.
+    assert!(open("rediss", None).probe().await.is_err(), "a CA that nobody trusts");
+    until("the Sentinel knows the replica", known).await;
+    assert!(open("redis", None).probe().await.is_err(), "a Sentinel that wants TLS");
+    moves(open("rediss", roots()), master, &replica).await;
+}
+
+/// The master dies, and the queue goes on at the replica.
+async fn moves(queue: RedisQueue, mut master: RedisServer, replica: &RedisServer) {
     let now: Timestamp = "2026-07-01T12:00:00Z".parse().unwrap();
     let chain = ChainId(Uuid::from_u128(1));
     queue.schedule(chain, now).await.unwrap();
@@ -116,11 +200,21 @@ async fn a_master_that_no_sentinel_knows_is_out_of_reach() {
 
 #[test]
 fn addresses_of_sentinels_have_all_their_parts() {
-    for address in ["redis+sentinel://host", "redis+sentinel://host/", "http+sentinel://host/main"] {
+    for address in [
+        "redis+sentinel://host",
+        "redis+sentinel://host/",
+        "http+sentinel://host/main",
+        "redis+sentinel://host/main?password=x",
+        "redis+sentinel://host/?sentinel=:x",
+    ] {
         let refused = RedisQueue::open(address, options()).unwrap_err();
         assert!(matches!(refused, RedisSetupError::Sentinels), "{address}: {refused:?}");
     }
-    for address in ["redis+sentinel://host/main", "redis+sentinel://user:secret@a,b:1,[::1]/main/3"] {
+    for address in [
+        "redis+sentinel://host/main",
+        "redis+sentinel://user:secret@a,b:1,[::1]/main/3",
+        "rediss+sentinel://user:secret@a,b:1/main/3?sentinel=watcher:s%40cret",
+    ] {
         RedisQueue::open(address, options()).unwrap();
     }
 }

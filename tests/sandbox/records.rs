@@ -367,6 +367,9 @@ async fn first_records() {
     let answer = bench.submit(&[first("F-4", "3"), first("F-5", "3")]).await;
     assert_eq!(answer.texts("tikR:EstadoRegistro"), ["Correcto", "AceptadoConErrores"]);
     assert_eq!(answer.text("tikR:EstadoEnvio"), "ParcialmenteCorrecto");
+    let incident = "<s:RemisionVoluntaria><s:Incidencia>S</s:Incidencia></s:RemisionVoluntaria>";
+    let late = bench.post(envelope_with(incident, &[first("F-7", "1")])).await;
+    assert_eq!(late.text("tikR:EstadoRegistro"), "Correcto", "an incident has delayed it");
     let mut wrong = first("F-6", "4");
     wrong.xml = wrong.xml.replace("<s:PrimerRegistro>S", "<s:PrimerRegistro>N");
     assert_eq!(bench.line(wrong).await.1, "1274");

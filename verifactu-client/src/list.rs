@@ -97,19 +97,18 @@ macro_rules! listed {
     (@ counted $answer:ident) => {
         ($answer.paging.total, $answer.paging.next_cursor.map(|cursor| cursor.to_string()))
     };
-    (@ uncounted $answer:ident) => { (None, $answer.next_cursor.as_ref().map(ToString::to_string)) };
 }
 
 listed! {
     Jobs { jobs: Job } counted;
     InvoiceRecords { records: InvoiceRecord } counted;
-    Tenants { tenants: Tenant } uncounted;
-    ApiKeys { api_keys: ApiKey } uncounted;
-    Issuers { issuers: Issuer } uncounted;
-    OperatorJobs { jobs: OperatorJob } uncounted;
-    AuditEvents { events: AuditEvent } uncounted;
+    Tenants { tenants: Tenant } counted;
+    ApiKeys { api_keys: ApiKey } counted;
+    Issuers { issuers: Issuer } counted;
+    OperatorJobs { jobs: OperatorJob } counted;
+    AuditEvents { events: AuditEvent } counted;
     Lookup { facturas: FoundInvoice } keyed;
-    WebhookDeliveries { deliveries: WebhookDelivery } uncounted;
+    WebhookDeliveries { deliveries: WebhookDelivery } counted;
 }
 
 impl<L: Listed> List<L> {

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use verifactu_core::{
     certificate::{CertificateError, Identity, Vault},
     engine::{Presentation, PresenterError, Presenters},
-    ledger::{Accounts, LedgerError, SealedCertificate, Tenant},
+    ledger::{Accounts, LedgerError, Page, SealedCertificate, Tenant},
     signature::{EcKeys, Signer, SigningError},
     types::{Clock, Nif, TenantId},
 };
@@ -127,8 +127,8 @@ impl Presenters for AccountPresenters {
         let mut presented = Vec::new();
         let mut after = None;
         loop {
-            let page = self.accounts.tenants(None, after.as_ref(), PAGE).await;
-            let page = page.map_err(|e| PresenterError(e.into()))?;
+            let page = self.accounts.tenants(None, Page::behind(after, PAGE)).await;
+            let page = page.map_err(|e| PresenterError(e.into()))?.items;
             for tenant in &page {
                 match self.found(&tenant.id).await {
                     Ok(Some(own)) if same_holder(&own.identity, &presentation.identity) => {

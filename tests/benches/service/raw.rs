@@ -57,6 +57,7 @@ impl Raw {
             connection.pragma_update(None, name, value).unwrap();
         }
         connection.pragma_update(None, "cache_size", -65_536).unwrap();
+        connection.pragma_update(None, "wal_autocheckpoint", 8000).unwrap();
         connection.pragma_update(None, "journal_size_limit", 64 << 20).unwrap();
         let chains = Self::chains(&connection);
         let statements = Statements {

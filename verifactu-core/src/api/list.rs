@@ -11,11 +11,11 @@ use super::{Job, RecordState, Timestamp};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Paging {
+pub struct Paging<C = Uuid> {
     /// Rows of the whole list; null above 10 000.
     pub total: Option<u32>,
     /// The `cursor` of the next page; null on the last one.
-    pub next_cursor: Option<Uuid>,
+    pub next_cursor: Option<C>,
 }
 
 /// A page of jobs, newest first.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::types::{ChainId, DeliveryId, JobId, MessageId, Nif, RequestId, TenantId};
 
-use super::{ApiKey, Held, Job, Tenant, Timestamp};
+use super::{ApiKey, Held, Job, Paging, Tenant, Timestamp};
 
 /// One event for a webhook, with its single attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,8 +37,9 @@ pub struct WebhookDelivery {
 pub struct WebhookDeliveries {
     /// The deliveries.
     pub deliveries: Vec<WebhookDelivery>,
-    /// The `cursor` of the next page; null on the last one.
-    pub next_cursor: Option<DeliveryId>,
+    /// The list as a whole.
+    #[serde(flatten)]
+    pub paging: Paging<DeliveryId>,
 }
 
 /// The answer to a trial.
@@ -56,8 +57,9 @@ pub struct WebhookTrial {
 pub struct Tenants {
     /// The accounts.
     pub tenants: Vec<Tenant>,
-    /// The `cursor` of the next page; null on the last one.
-    pub next_cursor: Option<TenantId>,
+    /// The list as a whole.
+    #[serde(flatten)]
+    pub paging: Paging<TenantId>,
 }
 
 /// A page of keys, the oldest first. None of them can be shown again.
@@ -67,8 +69,9 @@ pub struct Tenants {
 pub struct ApiKeys {
     /// The keys.
     pub api_keys: Vec<ApiKey>,
-    /// The `cursor` of the next page; null on the last one.
-    pub next_cursor: Option<Uuid>,
+    /// The list as a whole.
+    #[serde(flatten)]
+    pub paging: Paging<Uuid>,
 }
 
 /// The answer to the revocation of a key.
@@ -101,8 +104,9 @@ pub struct OperatorJob {
 pub struct OperatorJobs {
     /// The jobs.
     pub jobs: Vec<OperatorJob>,
-    /// The `cursor` of the next page; null on the last one.
-    pub next_cursor: Option<JobId>,
+    /// The list as a whole.
+    #[serde(flatten)]
+    pub paging: Paging<JobId>,
 }
 
 /// A page of chains of all accounts, or the chains of one issuer.
@@ -112,8 +116,9 @@ pub struct OperatorJobs {
 pub struct Issuers {
     /// The chains, by identifier. An issuer has one for each installation of the computer system.
     pub issuers: Vec<Issuer>,
-    /// The `cursor` of the next page; null on the last one.
-    pub next_cursor: Option<ChainId>,
+    /// The list as a whole.
+    #[serde(flatten)]
+    pub paging: Paging<ChainId>,
 }
 
 /// Why an issuer is to be paused.
@@ -220,8 +225,9 @@ pub struct ExpiringCertificate {
 pub struct AuditEvents {
     /// The lines.
     pub events: Vec<AuditEvent>,
-    /// The `cursor` of the next page; null on the last one.
-    pub next_cursor: Option<u64>,
+    /// The list as a whole.
+    #[serde(flatten)]
+    pub paging: Paging<u64>,
 }
 
 /// A line of the audit log.

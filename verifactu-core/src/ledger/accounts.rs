@@ -14,7 +14,7 @@ use crate::{
     xml::envelope::SpanishParty,
 };
 
-use super::{Delivery, DeliveryOutcome, LedgerError, Webhook};
+use super::{Delivery, DeliveryOutcome, LedgerError, Listing, Page, Webhook};
 
 /// The durable store of accounts. The service needs it; an ERP that embeds the engine does not.
 #[async_trait]
@@ -29,13 +29,12 @@ pub trait Accounts: Send + Sync {
     /// Identifier, parent and time of creation stay.
     async fn update_tenant(&self, known: &Tenant, changed: &Tenant) -> Result<bool, LedgerError>;
 
-    /// Accounts in the order of their identifiers, behind the given one; with a parent, only its own.
+    /// Accounts in the order of their identifiers; with a parent, only its own.
     async fn tenants(
         &self,
         parent: Option<&TenantId>,
-        after: Option<&TenantId>,
-        limit: u32,
-    ) -> Result<Vec<Tenant>, LedgerError>;
+        page: Page<TenantId>,
+    ) -> Result<Listing<Tenant>, LedgerError>;
 
     /// Stores a key.
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError>;
@@ -43,13 +42,12 @@ pub trait Accounts: Send + Sync {
     /// Who calls by the key with this public part.
     async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError>;
 
-    /// Keys in the order of their identifiers, behind the given one; with an account, only its own.
+    /// Keys in the order of their identifiers; with an account, only its own.
     async fn keys(
         &self,
         tenant: Option<&TenantId>,
-        after: Option<ApiKeyId>,
-        limit: u32,
-    ) -> Result<Vec<ApiKey>, LedgerError>;
+        page: Page<ApiKeyId>,
+    ) -> Result<Listing<ApiKey>, LedgerError>;
 
     /// Revokes a key, with an account only if it is its own, and returns it; `None` when there is no such
     /// key. A revoked one keeps its first time.
@@ -122,13 +120,12 @@ pub trait Accounts: Send + Sync {
     /// Writes down how an attempt ended.
     async fn finish_delivery(&self, id: DeliveryId, outcome: &DeliveryOutcome) -> Result<(), LedgerError>;
 
-    /// An account's deliveries, the last noted first, behind the given one.
+    /// An account's deliveries, the last noted first.
     async fn deliveries(
         &self,
         tenant: &TenantId,
-        after: Option<DeliveryId>,
-        limit: u32,
-    ) -> Result<Vec<Delivery>, LedgerError>;
+        page: Page<DeliveryId>,
+    ) -> Result<Listing<Delivery>, LedgerError>;
 
     /// Forgets deliveries that were attempted and became owed before this time, at most `limit`; how many.
     async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError>;
@@ -136,8 +133,8 @@ pub trait Accounts: Send + Sync {
     /// Appends to the audit log, linked to the line before.
     async fn audit(&self, entry: &AuditEntry) -> Result<(), LedgerError>;
 
-    /// Lines of the audit log, the last first, before the given one.
-    async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError>;
+    /// Lines of the audit log, the last first; their keys are their positions.
+    async fn audit_lines(&self, page: Page<u64>) -> Result<Listing<AuditLine>, LedgerError>;
 }
 
 /// An account.

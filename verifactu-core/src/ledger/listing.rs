@@ -76,29 +76,45 @@ pub struct ChainSearch {
     pub held: bool,
 }
 
-/// A part of a list, which has the newest first, by the time of acceptance.
+/// A part of a list, whose rows are told apart by keys: jobs, if nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct Page<K = JobId> {
     /// Where it begins.
-    pub start: Start,
+    pub start: Start<K>,
     /// The most rows.
     pub limit: u32,
 }
 
+impl<K> Page<K> {
+    /// So many rows from the beginning, or from behind a row.
+    #[must_use]
+    pub fn behind(key: Option<K>, limit: u32) -> Self {
+        Self { start: key.map_or(Start::Skip(0), Start::After), limit }
+    }
+
+    /// The row that it begins behind, and how many it skips.
+    pub(super) fn begin(self) -> (Option<K>, u32) {
+        match self.start {
+            Start::After(key) => (Some(key), 0),
+            Start::Skip(rows) => (None, rows),
+        }
+    }
+}
+
 /// Where a page begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// Behind this job, wherever rows were added since.
-    After(JobId),
+pub enum Start<K = JobId> {
+    /// Behind this row, wherever rows were added since.
+    After(K),
     /// Behind so many rows.
     Skip(u32),
 }
 
 /// A page of a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing<T = Submission> {
     /// Its rows.
-    pub items: Vec<Submission>,
+    pub items: Vec<T>,
     /// Whether more follow.
     pub more: bool,
     /// How many rows the whole list has, if that is at most [`Listing::COUNTED`].
@@ -108,6 +124,15 @@ pub struct Listing {
 impl Listing {
     /// Up to here a list is counted; a longer one is not, because that would take ever longer.
     pub const COUNTED: u32 = 10_000;
+}
+
+impl<T> Listing<T> {
+    /// A page whose rows were read to one above its limit, so that it is known whether more follow.
+    pub(super) fn of(mut items: Vec<T>, limit: u32, total: u32) -> Self {
+        let more = items.len() > limit as usize;
+        items.truncate(limit as usize);
+        Self { items, more, total: Some(total).filter(|total| *total <= Listing::COUNTED) }
+    }
 }
 
 impl Filter {

@@ -95,13 +95,9 @@ pub trait Ledger: Send + Sync {
     /// A job of any tenant, for operators.
     async fn find_job(&self, job: JobId) -> Result<Option<Submission>, LedgerError>;
 
-    /// Jobs of all tenants, for operators: newest first as in [`Ledger::list`], behind the given one.
-    async fn search(
-        &self,
-        search: &Search,
-        after: Option<JobId>,
-        limit: u32,
-    ) -> Result<Vec<Submission>, LedgerError>;
+    /// Jobs of all tenants, for operators: newest first as in [`Ledger::list`]. Behind a job that there is
+    /// not, nothing is found.
+    async fn search(&self, search: &Search, page: Page) -> Result<Listing, LedgerError>;
 
     /// The messages that carried the record of a job, in order.
     async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError>;
@@ -197,14 +193,13 @@ pub trait Ledger: Send + Sync {
     /// A chain.
     async fn chain(&self, chain: ChainId) -> Result<Option<ChainState>, LedgerError>;
 
-    /// Chains of all tenants, for operators, in the order of their identifiers and behind the given one,
-    /// each with the time at which the oldest of its jobs that are not final was accepted.
+    /// Chains of all tenants, for operators, in the order of their identifiers, each with the time at
+    /// which the oldest of its jobs that are not final was accepted.
     async fn search_chains(
         &self,
         search: &ChainSearch,
-        after: Option<ChainId>,
-        limit: u32,
-    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError>;
+        page: Page<ChainId>,
+    ) -> Result<Listing<(ChainState, Option<Timestamp>)>, LedgerError>;
 
     /// Records of a chain with their bytes, from a position on, in order.
     async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError>;

@@ -84,11 +84,12 @@ impl Rate {
     pub(super) fn told(self, admitted: bool, full_at: i64, now: i64) -> Charge {
         let missing = (full_at - now).max(0);
         let left = (self.span() - missing).max(0) / self.interval();
+        let others = (i64::from(self.burst) - left - 1).max(0) * self.interval();
         Charge {
             admitted,
             left: u32::try_from(left).unwrap_or(self.burst),
             next_in: micros(missing + self.interval() - self.span()),
-            full_in: micros(missing),
+            more_in: micros(missing - others),
         }
     }
 
@@ -120,8 +121,8 @@ pub struct Charge {
     pub left: u32,
     /// When the next one may come; zero if it may now.
     pub next_in: Duration,
-    /// When the bucket is full again.
-    pub full_in: Duration,
+    /// When there is one more; zero if the bucket is full.
+    pub more_in: Duration,
 }
 
 /// Buckets in memory. Above a number of them the full ones are forgotten, and if that does not help, all:

@@ -8,8 +8,8 @@ use uuid::Uuid;
 use crate::{
     certificate::Purpose,
     ledger::{
-        Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, Caller, SealedCertificate, Tenant,
-        TenantStatus, Webhook,
+        Accounts, ApiKey, ApiKeyId, AuditEntry, Batch, BatchItem, Caller, Listing, Page, SealedCertificate,
+        Start, Tenant, TenantStatus, Webhook,
     },
     types::{BatchId, Date, JobId, Nif, RequestId, TenantId, Text},
     xml::envelope::SpanishParty,
@@ -154,15 +154,25 @@ pub async fn a4_the_audit_log_takes_every_line(accounts: Arc<dyn Accounts>) {
     let last = AuditEntry { request: None, ..entry.clone() };
     accounts.audit(&last).await.unwrap();
 
-    let lines = accounts.audit_lines(None, 10).await.unwrap();
+    let page = async |start, limit| accounts.audit_lines(Page { start, limit }).await.unwrap();
+    let Listing { items: lines, more, total } = page(Start::Skip(0), 10).await;
+    assert_eq!((more, total), (false, Some(3)));
     assert_eq!(lines.iter().map(|line| line.position).collect::<Vec<_>>(), [3, 2, 1]);
     let mut hash = [0; 32];
     for (line, wanted) in lines.iter().rev().zip([&entry, &entry, &last]) {
         hash = wanted.hash_behind(&hash);
         assert_eq!((&line.entry, line.hash), (wanted, hash));
     }
-    assert_eq!(accounts.audit_lines(Some(3), 1).await.unwrap(), lines[1..2]);
-    assert_eq!(accounts.audit_lines(Some(1), 1).await.unwrap(), []);
+    for (start, wanted, more) in [
+        (Start::After(3), 1..2, true),
+        (Start::After(2), 2..3, false),
+        (Start::After(1), 0..0, false),
+        (Start::Skip(1), 1..2, true),
+        (Start::Skip(3), 0..0, false),
+    ] {
+        let wanted = Listing { items: lines[wanted].to_vec(), more, total: Some(3) };
+        assert_eq!(page(start, 1).await, wanted, "{start:?}");
+    }
 }
 
 /// A5. An account can be changed, all but its identifier, its parent and the time of its creation; one
@@ -196,24 +206,34 @@ pub async fn a5_an_account_can_be_changed(accounts: Arc<dyn Accounts>) {
     assert_eq!(accounts.tenant(&first.id).await.unwrap(), Some(first));
 }
 
-/// A6. Accounts are listed in the order of their identifiers, those of a parent apart.
+/// A6. Accounts are listed in the order of their identifiers, those of a parent apart; a page tells how many
+/// there are in all, and whether more follow.
 pub async fn a6_accounts_are_listed_in_order(accounts: Arc<dyn Accounts>) {
     let orphan = Tenant { parent: None, ..tenant("b") };
     for created in [&tenant("c"), &orphan, &tenant("a"), &tenant("d")] {
         accounts.create_tenant(created).await.unwrap();
     }
     let (firm, nobody) = (TenantId::parse("firm").unwrap(), TenantId::parse("nobody").unwrap());
-    let list = async |parent: Option<&TenantId>, after: Option<&str>, limit| {
-        let after = after.map(|after| TenantId::parse(after).unwrap());
-        let page = accounts.tenants(parent, after.as_ref(), limit).await.unwrap();
-        page.iter().map(|tenant| tenant.id.to_string()).collect::<String>()
-    };
-    assert_eq!(list(None, None, 10).await, "abcd");
-    assert_eq!(list(None, None, 2).await, "ab");
-    assert_eq!(list(None, Some("b"), 10).await, "cd");
-    assert_eq!(list(Some(&firm), None, 10).await, "acd");
-    assert_eq!(list(Some(&firm), Some("a"), 1).await, "c");
-    assert_eq!(list(Some(&nobody), None, 10).await, "");
+    let after = |id: &str| Start::After(TenantId::parse(id).unwrap());
+    let begin = || Start::Skip(0);
+    for (parent, start, limit, wanted, more, total) in [
+        (None, begin(), 10, "abcd", false, 4),
+        (None, begin(), 4, "abcd", false, 4),
+        (None, begin(), 2, "ab", true, 4),
+        (None, after("b"), 10, "cd", false, 4),
+        (None, after("bb"), 1, "c", true, 4),
+        (None, Start::Skip(1), 2, "bc", true, 4),
+        (None, Start::Skip(4), 2, "", false, 4),
+        (Some(&firm), begin(), 10, "acd", false, 3),
+        (Some(&firm), after("a"), 1, "c", true, 3),
+        (Some(&firm), Start::Skip(2), 9, "d", false, 3),
+        (Some(&nobody), begin(), 10, "", false, 0),
+    ] {
+        let what = format!("{start:?}");
+        let page = accounts.tenants(parent, Page { start, limit }).await.unwrap();
+        let found = page.items.iter().map(|tenant| tenant.id.to_string()).collect::<String>();
+        assert_eq!((&*found, page.more, page.total), (wanted, more, Some(total)), "{what}");
+    }
 }
 
 /// A7. Keys are listed in the order of their identifiers, those of an account apart. A key is revoked
@@ -237,17 +257,30 @@ pub async fn a7_keys_are_listed_and_revoked(accounts: Arc<dyn Accounts>) {
     for key in keys.iter().rev() {
         accounts.create_key(key).await.unwrap();
     }
-    assert_eq!(accounts.keys(None, None, 10).await.unwrap(), keys);
-    assert_eq!(accounts.keys(Some(&acme), Some(keys[0].id), 10).await.unwrap(), keys[2..]);
-    assert_eq!(accounts.keys(Some(&other), None, 1).await.unwrap(), keys[1..2]);
+    let [first, second, third] = &keys;
+    for (tenant, start, limit, wanted, more, total) in [
+        (None, Start::Skip(0), 10, vec![first, second, third], false, 3),
+        (None, Start::After(first.id), 1, vec![second], true, 3),
+        (None, Start::Skip(1), 1, vec![second], true, 3),
+        (Some(&acme), Start::After(first.id), 10, vec![third], false, 2),
+        (Some(&acme), Start::Skip(1), 10, vec![third], false, 2),
+        (Some(&other), Start::Skip(0), 1, vec![second], false, 1),
+    ] {
+        let page = accounts.keys(tenant, Page { start, limit }).await.unwrap();
+        let wanted = Listing { items: wanted.into_iter().cloned().collect(), more, total: Some(total) };
+        assert_eq!(page, wanted, "{tenant:?} {start:?}");
+    }
 
     let revoke =
         async |tenant: Option<&TenantId>, at| accounts.revoke_key(tenant, keys[0].id, at).await.unwrap();
     assert_eq!(revoke(Some(&other), noon()).await, None);
-    assert_eq!(accounts.keys(Some(&acme), None, 1).await.unwrap()[0].revoked_at, None);
+    assert_eq!(accounts.keys(Some(&acme), Page::behind(None, 1)).await.unwrap().items[0].revoked_at, None);
     assert_eq!(revoke(Some(&acme), noon()).await.unwrap().revoked_at, Some(noon()));
     assert_eq!(revoke(None, noon() + 1.hour()).await.unwrap().revoked_at, Some(noon()));
-    assert_eq!(accounts.keys(Some(&acme), None, 1).await.unwrap()[0].revoked_at, Some(noon()));
+    assert_eq!(
+        accounts.keys(Some(&acme), Page::behind(None, 1)).await.unwrap().items[0].revoked_at,
+        Some(noon())
+    );
     assert_eq!(accounts.revoke_key(None, ApiKeyId(Uuid::nil()), noon()).await.unwrap(), None);
 }
 
@@ -319,7 +352,7 @@ pub async fn a9_a_sealed_value_is_replaced_if_it_is_known(accounts: Arc<dyn Acco
     assert!(reseal(Purpose::ApiKey, "old", "new").await);
     assert!(!reseal(Purpose::ApiKey, "old", "newer").await);
     let keys = [key(None, "plain"), key(Some(sealed("new")), "sealed")];
-    assert_eq!(accounts.keys(Some(&acme), None, 2).await.unwrap(), keys);
+    assert_eq!(accounts.keys(Some(&acme), Page::behind(None, 2)).await.unwrap().items, keys);
 }
 
 /// A10. An account is changed only while it is what the caller knows, in every part.

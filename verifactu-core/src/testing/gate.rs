@@ -39,12 +39,13 @@ pub async fn g1_a_bucket_gives_its_burst_and_no_more(gate: Arc<dyn Gate>) {
     for left in [2, 1, 0] {
         let charge = gate.charge("a", RATE, noon()).await.unwrap();
         assert_eq!((charge.admitted, charge.left), (true, left));
+        assert_eq!(charge.more_in, Duration::from_secs(2));
     }
     for _ in 0..3 {
         let refused = gate.charge("a", RATE, noon()).await.unwrap();
         assert_eq!((refused.admitted, refused.left), (false, 0));
         assert_eq!(refused.next_in, Duration::from_secs(2), "a refusal costs nothing");
-        assert_eq!(refused.full_in, Duration::from_secs(6));
+        assert_eq!(refused.more_in, refused.next_in);
     }
 }
 
@@ -55,7 +56,10 @@ pub async fn g2_a_bucket_fills_evenly(gate: Arc<dyn Gate>) {
     }
     assert!(!gate.charge("a", RATE, noon() + 1999.milliseconds()).await.unwrap().admitted);
     assert!(gate.charge("a", RATE, noon() + 2.seconds()).await.unwrap().admitted);
-    assert!(!gate.charge("a", RATE, noon() + 3.seconds()).await.unwrap().admitted);
+    let early = gate.charge("a", RATE, noon() + 3.seconds()).await.unwrap();
+    assert_eq!((early.admitted, early.more_in), (false, Duration::from_secs(1)));
+    let late = gate.charge("a", RATE, noon() + 7.seconds()).await.unwrap();
+    assert_eq!((late.admitted, late.left, late.more_in), (true, 1, Duration::from_secs(1)));
     let later = noon() + 1.hour();
     for admitted in [true, true, true, false] {
         assert_eq!(gate.charge("a", RATE, later).await.unwrap().admitted, admitted);

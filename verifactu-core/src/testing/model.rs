@@ -342,7 +342,8 @@ impl Run<'_> {
             held: self.chance.one_in(2),
         };
         let what = format!("{step}: {search:?}");
-        let _ = both!(self, what, |ledger| ledger.search_chains(&search, after, limit));
+        let page = Page::behind(after, limit);
+        let _ = both!(self, what, |ledger| ledger.search_chains(&search, page));
         let _ = both!(self, format!("{step}: overview"), |ledger| ledger.overview());
         self.list(step, limit).await;
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     job::{JobState, Progress},
-    ledger::{Accounts, Delivery, DeliveryOutcome, Ledger, Webhook},
+    ledger::{Accounts, Delivery, DeliveryOutcome, Ledger, Page, Start, Webhook},
     types::{DeliveryId, JobId, TenantId},
 };
 
@@ -139,7 +139,7 @@ pub async fn w4_a_delivery_is_taken_once<S: Ledger + Accounts + 'static>(store: 
     assert_eq!(take(&[]).await, None);
     let outcome = DeliveryOutcome { duration_ms: 12, status: Some(500), error: Some("no".to_owned()) };
     store.finish_delivery(DeliveryId(Uuid::from_u128(3)), &outcome).await.unwrap();
-    let kept = store.deliveries(&acme, None, 10).await.unwrap();
+    let kept = store.deliveries(&acme, Page::behind(None, 10)).await.unwrap().items;
     assert_eq!(kept.iter().map(|kept| kept.outcome.clone()).collect::<Vec<_>>(), [None, Some(outcome)]);
 }
 
@@ -153,21 +153,27 @@ pub async fn w5_deliveries_are_listed_and_forgotten<S: Ledger + Accounts + 'stat
         store.put_delivery(&trial(id, &scene.tenant, at)).await.unwrap();
     }
     store.put_delivery(&trial(9, &other, now)).await.unwrap();
-    let list = async |tenant: &TenantId, after: Option<u128>, limit| {
-        let after = after.map(|after| DeliveryId(Uuid::from_u128(after)));
-        let page = store.deliveries(tenant, after, limit).await.unwrap();
-        page.iter().map(|delivery| delivery.id.0.as_u128()).collect::<Vec<_>>()
+    let list = async |start: Start<u128>, limit| {
+        let start = match start {
+            Start::After(id) => Start::After(DeliveryId(Uuid::from_u128(id))),
+            Start::Skip(rows) => Start::Skip(rows),
+        };
+        let page = store.deliveries(&scene.tenant, Page { start, limit }).await.unwrap();
+        let ids = page.items.iter().map(|delivery| delivery.id.0.as_u128()).collect::<Vec<_>>();
+        (ids, page.more, page.total)
     };
-    assert_eq!(list(&scene.tenant, None, 2).await, [4, 3]);
-    assert_eq!(list(&scene.tenant, Some(3), 9).await, [2, 1]);
-    assert_eq!(list(&scene.tenant, Some(9), 9).await, [0; 0], "behind a delivery of another account");
+    let begin = || Start::Skip(0);
+    assert_eq!(list(begin(), 2).await, (vec![4, 3], true, Some(4)));
+    assert_eq!(list(Start::After(3), 9).await, (vec![2, 1], false, Some(4)));
+    assert_eq!(list(Start::Skip(1), 2).await, (vec![3, 2], true, Some(4)));
+    assert_eq!(list(Start::After(9), 9).await, (vec![], false, Some(4)), "behind one of another account");
     for _ in 0..2 {
         store.take_delivery(now, std::slice::from_ref(&other)).await.unwrap();
     }
     for forgotten in [1, 1, 0] {
         assert_eq!(store.prune_deliveries(now + 9.hours(), 1).await.unwrap(), forgotten);
     }
-    assert_eq!(list(&scene.tenant, None, 9).await, [4, 3]);
+    assert_eq!(list(begin(), 9).await, (vec![4, 3], false, Some(2)));
 }
 
 /// W6. A webhook is put in place of what its caller knows, nothing included. Where that is no longer so,

@@ -48,7 +48,7 @@ impl Throttle {
 }
 
 /// How a caller stands to the rate that holds for its call, in the words of the IETF's draft on RateLimit
-/// header fields (draft-ietf-httpapi-ratelimit-headers-10).
+/// header fields (draft-ietf-httpapi-ratelimit-headers-11).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
     pub(super) policy: &'static str,
@@ -62,9 +62,10 @@ impl Standing {
         format!("\"{}\";q={};w=60", self.policy, self.rate.of_a_minute())
     }
 
-    /// `RateLimit`: how many are left, and the seconds until all are there again.
+    /// `RateLimit`: how many are left, and the seconds within which there will be no more than these. A
+    /// refused caller's `Retry-After` is the end of the same time.
     pub(crate) fn limit(&self) -> String {
-        format!("\"{}\";r={};t={}", self.policy, self.charge.left, whole_seconds(self.charge.full_in))
+        format!("\"{}\";r={};t={}", self.policy, self.charge.left, whole_seconds(self.charge.more_in))
     }
 
     /// How long to wait, if the call came too early.

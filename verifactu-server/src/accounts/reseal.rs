@@ -3,7 +3,7 @@
 
 use verifactu_core::{
     certificate::{Purpose, Vault},
-    ledger::{Accounts, LedgerError},
+    ledger::{Accounts, LedgerError, Page},
     types::TenantId,
 };
 
@@ -24,7 +24,7 @@ pub(crate) async fn reseal(accounts: &dyn Accounts, vault: &Vault) -> Result<Fou
     let (mut moved, mut found) = (0_u64, Found::Nothing);
     let mut after = None;
     loop {
-        let page = accounts.tenants(None, after.as_ref(), PAGE).await?;
+        let page = accounts.tenants(None, Page::behind(after, PAGE)).await?.items;
         for tenant in &page {
             for (purpose, known) in sealed(accounts, &tenant.id).await? {
                 if vault.is_current(&known) {
@@ -58,7 +58,7 @@ async fn sealed(accounts: &dyn Accounts, tenant: &TenantId) -> Result<Vec<(Purpo
     let mut all: Vec<_> = certificate.into_iter().chain(webhook).collect();
     let mut after = None;
     loop {
-        let keys = accounts.keys(Some(tenant), after, PAGE).await?;
+        let keys = accounts.keys(Some(tenant), Page::behind(after, PAGE)).await?.items;
         let Some(last) = keys.last() else { return Ok(all) };
         after = Some(last.id);
         all.extend(keys.into_iter().filter_map(|key| Some((Purpose::ApiKey, key.sealed?))));

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 use verifactu_core::{
     api::{self, ApiKeys, CreatedApiKey, NewApiKey, RevokedApiKey, Scope},
-    ledger::{ApiKey, ApiKeyId, Tenant},
+    ledger::{ApiKey, ApiKeyId, Page, Tenant},
     types::{TenantId, Text},
 };
 
@@ -20,7 +20,7 @@ use super::{
     auth::{self, Account},
     call::{Call, Members},
     error::{Fault, Success},
-    query::Parameters,
+    query::{self, Parameters},
     reply::Reply,
     tenants::OPERATOR,
 };
@@ -166,8 +166,8 @@ pub(super) fn mint(
 /// Stores a new key. Revoked ones count too, because they are kept.
 pub(super) async fn store(service: &Service, key: &ApiKey) -> Result<(), Fault> {
     let most = service.limits.keys;
-    let keys = service.accounts.keys(Some(&key.tenant), None, most).await?;
-    if keys.len() >= most as usize {
+    let keys = service.accounts.keys(Some(&key.tenant), Page::behind(None, 1)).await?;
+    if keys.total >= most.into() {
         return Err(Fault::Full { what: "keys", most });
     }
     Ok(service.accounts.create_key(key).await?)
@@ -180,15 +180,12 @@ async fn page(
     mut parameters: Parameters,
     tenant: Option<&TenantId>,
 ) -> Result<Reply, Fault> {
-    let after = parameters.read("cursor", |text| Uuid::try_parse(text).map(ApiKeyId));
-    let limit = parameters.limit();
+    let page = parameters.page(|text| Uuid::try_parse(text).map(ApiKeyId));
     parameters.finish()?;
-    let mut rows = service.accounts.keys(tenant, after, limit + 1).await?;
-    let more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let next_cursor = rows.last().filter(|_| more).map(|last| last.id.0);
-    let api_keys = rows.iter().map(shown).collect();
-    Reply::json(Success::Ok, call.request, ApiKeys { api_keys, next_cursor })
+    let listing = service.accounts.keys(tenant, page).await?;
+    let paging = query::paging(&listing, |last| last.id.0);
+    let api_keys = listing.items.iter().map(shown).collect();
+    query::answer(call, ApiKeys { api_keys, paging: paging.clone() }, &paging)
 }
 
 /// Revokes the key that the path names last; with an account, only if it is its own.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use verifactu_core::{
     api::{Issuer, Issuers},
-    ledger::{ChainSearch, ChainState, Hold, HoldReason},
+    ledger::{ChainSearch, ChainState, Hold, HoldReason, Page},
     types::{ChainId, Nif, TenantId, Text},
 };
 
@@ -16,7 +16,7 @@ use super::{
     Service,
     call::{Call, Members},
     error::{Fault, Success},
-    query::Parameters,
+    query::{self, Parameters},
     reply::Reply,
     tenants::OPERATOR,
     view,
@@ -32,15 +32,11 @@ pub(super) async fn list(service: Arc<Service>, call: Call) -> Result<Reply, Fau
         issuer: parameters.read("nif", Nif::parse),
         held: parameters.word("held", &[("true", true), ("false", false)]).unwrap_or_default(),
     };
-    let after = parameters.read("cursor", ChainId::parse);
-    let limit = parameters.limit();
+    let page = parameters.page(ChainId::parse);
     parameters.finish()?;
-    let mut issuers = found(&service, &search, after, limit + 1).await?;
-    service.audit(OPERATOR, "issuers.list", call.query, call.request).await?;
-    let more = issuers.len() > limit as usize;
-    issuers.truncate(limit as usize);
-    let next_cursor = issuers.last().filter(|_| more).map(|last| last.chain_id);
-    Reply::json(Success::Ok, call.request, Issuers { issuers, next_cursor })
+    let found = found(&service, &search, page).await?;
+    service.audit(OPERATOR, "issuers.list", call.query.clone(), call.request).await?;
+    query::answer(&call, &found, &found.paging)
 }
 
 pub(super) async fn pause(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
@@ -61,8 +57,7 @@ pub(super) async fn pause(service: Arc<Service>, call: Call) -> Result<Reply, Fa
     known(&service, &tenant, issuer).await?;
     service.engine.ledger().hold(&tenant, Some(issuer), &hold).await?;
     service.audit(OPERATOR, "issuer.pause", format!("{tenant}/{issuer}"), call.request).await?;
-    let issuers = known(&service, &tenant, issuer).await?;
-    Reply::json(Success::Ok, call.request, Issuers { issuers, next_cursor: None })
+    Reply::json(Success::Ok, call.request, known(&service, &tenant, issuer).await?)
 }
 
 pub(super) async fn resume(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
@@ -74,8 +69,7 @@ pub(super) async fn resume(service: Arc<Service>, call: Call) -> Result<Reply, F
         }
     }
     service.audit(OPERATOR, "issuer.resume", format!("{tenant}/{issuer}"), call.request).await?;
-    let issuers = known(&service, &tenant, issuer).await?;
-    Reply::json(Success::Ok, call.request, Issuers { issuers, next_cursor: None })
+    Reply::json(Success::Ok, call.request, known(&service, &tenant, issuer).await?)
 }
 
 const ABSENT: Fault = Fault::NotFound("issuer");
@@ -87,24 +81,20 @@ fn named(call: &Call) -> Result<(TenantId, Nif), Fault> {
 }
 
 /// The chains of an issuer, which has at least one.
-async fn known(service: &Service, tenant: &TenantId, issuer: Nif) -> Result<Vec<Issuer>, Fault> {
+async fn known(service: &Service, tenant: &TenantId, issuer: Nif) -> Result<Issuers, Fault> {
     let search = ChainSearch { tenant: Some(tenant.clone()), issuer: Some(issuer), held: false };
-    let issuers = found(service, &search, None, INSTALLATIONS).await?;
-    if issuers.is_empty() { Err(ABSENT) } else { Ok(issuers) }
+    let found = found(service, &search, Page::behind(None, INSTALLATIONS)).await?;
+    if found.issuers.is_empty() { Err(ABSENT) } else { Ok(found) }
 }
 
-async fn found(
-    service: &Service,
-    search: &ChainSearch,
-    after: Option<ChainId>,
-    limit: u32,
-) -> Result<Vec<Issuer>, Fault> {
-    let chains = service.engine.ledger().search_chains(search, after, limit).await?;
-    let mut issuers = Vec::with_capacity(chains.len());
-    for (state, oldest) in chains {
+async fn found(service: &Service, search: &ChainSearch, page: Page<ChainId>) -> Result<Issuers, Fault> {
+    let listing = service.engine.ledger().search_chains(search, page).await?;
+    let paging = query::paging(&listing, |(last, _)| last.id);
+    let mut issuers = Vec::with_capacity(listing.items.len());
+    for (state, oldest) in listing.items {
         issuers.push(shown(service, state, oldest).await);
     }
-    Ok(issuers)
+    Ok(Issuers { issuers, paging })
 }
 
 /// A queue out of reach hides leases, and nothing else.

@@ -134,9 +134,13 @@ pub(super) const PREFER: Parameter = parameter::<Text>(
 pub(crate) const RATE: &[Header] = &[
     header::<Text>(
         "RateLimit",
-        "How many requests are left, and when there are all again; absent where rates are off.",
+        "How many requests are left (`r`), and for how many seconds there are no more (`t`); a list of RFC 9651. \
+         Absent where rates are off.",
     ),
-    header::<Text>("RateLimit-Policy", "How many requests the account may make, and in how long."),
+    header::<Text>(
+        "RateLimit-Policy",
+        "How many requests the account may make (`q`), and in how many seconds (`w`); a list of RFC 9651.",
+    ),
 ];
 pub(super) const LOCATION: Header = header::<Text>("Location", "Where it can be read.");
 pub(super) const RETRY_AFTER: Header =

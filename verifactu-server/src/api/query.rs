@@ -1,6 +1,8 @@
 //! The parameters of a request's address: decoded, each given once, and none that its
 //! row of the route table does not name.
 
+use std::fmt::Display;
+
 use jiff::Timestamp;
 use verifactu_core::{
     api::{Detail, Paging},
@@ -125,14 +127,14 @@ impl Parameters {
     }
 
     /// The most rows of a page.
-    pub(super) fn limit(&mut self) -> u32 {
+    fn limit(&mut self) -> u32 {
         self.number("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT)
     }
 
-    /// Which page of a list is wanted.
-    pub(super) fn page(&mut self) -> Page {
+    /// Which page of a list is wanted, whose rows have such keys.
+    pub(super) fn page<K, E>(&mut self, key: impl FnOnce(&str) -> Result<K, E>) -> Page<K> {
         let limit = self.limit();
-        let cursor = self.read("cursor", |text| JobId::parse(text).map_err(|_| "is no cursor of this list"));
+        let cursor = self.read("cursor", |text| key(text).map_err(|_| "is no cursor of this list"));
         let offset = self.number("offset", 0..=MAX_OFFSET);
         if cursor.is_some() && offset.is_some() {
             self.problem("offset", "excludes cursor");
@@ -171,28 +173,32 @@ pub(super) async fn page(
     filter: Filter,
     mut parameters: Parameters,
 ) -> Result<(Vec<Submission>, Paging), Fault> {
-    let page = parameters.page();
+    let page = parameters.page(JobId::parse);
     parameters.finish()?;
     let listing = service.engine.ledger().list(&account.tenant.id, &filter, page).await?;
     let listing = listing.ok_or_else(|| Fault::field("cursor", "is no cursor of this list"))?;
-    let paging = paging(&listing);
+    let paging = paging(&listing, |last| last.job.id.0);
     Ok((listing.items, paging))
 }
 
 /// The answer with a page, and with a link to the next one.
-pub(super) fn answer(call: &Call, body: impl serde::Serialize, paging: &Paging) -> Result<Reply, Fault> {
+pub(super) fn answer<C: Display>(
+    call: &Call,
+    body: impl serde::Serialize,
+    paging: &Paging<C>,
+) -> Result<Reply, Fault> {
     Ok(linked(Reply::json(Success::Ok, call.request, body)?, call, paging))
 }
 
-/// What a page says of its list.
-fn paging(listing: &Listing) -> Paging {
+/// What a page says of its list, whose rows have such keys.
+pub(super) fn paging<T, C>(listing: &Listing<T>, key: impl FnOnce(&T) -> C) -> Paging<C> {
     let last = listing.items.last().filter(|_| listing.more);
-    Paging { total: listing.total, next_cursor: last.map(|last| last.job.id.0) }
+    Paging { total: listing.total, next_cursor: last.map(key) }
 }
 
 /// The answer with a link to the next page (RFC 8288), if there is one.
-fn linked(reply: Reply, call: &Call, paging: &Paging) -> Reply {
-    let Some(cursor) = paging.next_cursor else { return reply };
+fn linked<C: Display>(reply: Reply, call: &Call, paging: &Paging<C>) -> Reply {
+    let Some(cursor) = &paging.next_cursor else { return reply };
     let kept = call.query.split('&').filter(|pair| {
         let key = pair.split('=').next().unwrap_or_default();
         !pair.is_empty() && key != "cursor" && key != "offset"

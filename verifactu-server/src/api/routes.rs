@@ -40,8 +40,8 @@ use super::{
     operation::{Operation, accepts, answers, answers_either, creates, form, json, json_either, puts, sends},
     parameters::{
         CLASS, CODE, CURSOR, DAYS, EXPORT, FROM, HELD, JOBS, LIMIT, LOCATION, LOOKUP, MONTHS, NEXT_PAGE, NIF,
-        OLDER_THAN, PART, PICTURE, POSITION_CURSOR, RECORDS, REQUEST_ID, STATUS, TENANT_CURSOR, TENANT_ID,
-        TO,
+        OFFSET, OLDER_THAN, PART, PICTURE, POSITION_CURSOR, RECORDS, REQUEST_ID, STATUS, TENANT_CURSOR,
+        TENANT_ID, TO,
     },
     partners, preview, records,
     reply::Reply,
@@ -203,7 +203,7 @@ routes! {
 
     /// Lists the partner's child accounts, by identifier.
     GET    "/partner/tenants"                             key(PartnerRead; Reads)            partners::list
-        => answers::<Tenants>().query(&[LIMIT, TENANT_CURSOR]);
+        => answers::<Tenants>().query(&[LIMIT, TENANT_CURSOR, OFFSET]).gives(&[NEXT_PAGE]);
     /// Creates a child account.
     ///
     /// It acts for one issuer, `allowedNif`, for good. An identifier is made up if none is given.
@@ -232,7 +232,7 @@ routes! {
         => answers::<InvoiceRecords>().query(RECORDS).gives(&[NEXT_PAGE]);
     /// Lists a child's keys, the oldest first and never in full.
     GET    "/partner/tenants/:id/api-keys"                child(PartnerRead; Reads)          api_keys::list_of_child
-        => answers::<ApiKeys>().query(&[LIMIT, CURSOR]);
+        => answers::<ApiKeys>().query(&[LIMIT, CURSOR, OFFSET]).gives(&[NEXT_PAGE]);
     /// Creates a key of a child, without the scopes of partners.
     ///
     /// The answer is the only one that shows it.
@@ -266,7 +266,7 @@ routes! {
             .fails(&[NotFound, PlanLimitReached]);
     /// Lists accounts, by identifier.
     GET    "/admin/tenants"                               operator()                         tenants::list
-        => answers::<Tenants>().query(&[LIMIT, TENANT_CURSOR]);
+        => answers::<Tenants>().query(&[LIMIT, TENANT_CURSOR, OFFSET]).gives(&[NEXT_PAGE]);
     /// Shows an account.
     GET    "/admin/tenants/:id"                           operator()                         tenants::show
         => answers::<Tenant>();
@@ -283,7 +283,7 @@ routes! {
         => puts::<Tenant>().gives(&[LOCATION.always()]).fails(&[PlanLimitReached, TenantExists]);
     /// Lists keys, the oldest first and never in full.
     GET    "/admin/api-keys"                              operator()                         api_keys::list
-        => answers::<ApiKeys>().query(&[TENANT_ID, LIMIT, CURSOR]);
+        => answers::<ApiKeys>().query(&[TENANT_ID, LIMIT, CURSOR, OFFSET]).gives(&[NEXT_PAGE]);
     /// Revokes a key.
     ///
     /// From the next request on it lets nobody in.
@@ -292,7 +292,8 @@ routes! {
     /// Searches the jobs of all accounts, newest first.
     GET    "/admin/jobs"                                  operator()                         support::jobs
         => answers::<OperatorJobs>()
-            .query(&[TENANT_ID, STATUS, CLASS, CODE, OLDER_THAN, REQUEST_ID, LIMIT, CURSOR]);
+            .query(&[TENANT_ID, STATUS, CLASS, CODE, OLDER_THAN, REQUEST_ID, LIMIT, CURSOR, OFFSET])
+            .gives(&[NEXT_PAGE]);
     /// Gives the XML that was sent for a job, and every answer.
     GET    "/admin/jobs/:id/messages"                     operator()                         support::messages
         => answers::<JobMessages>();
@@ -305,7 +306,7 @@ routes! {
     ///
     /// Their pace, the lease of the worker that has one, and why one is held.
     GET    "/admin/issuers"                               operator()                         issuers::list
-        => answers::<Issuers>().query(&[TENANT_ID, NIF, HELD, LIMIT, CURSOR]);
+        => answers::<Issuers>().query(&[TENANT_ID, NIF, HELD, LIMIT, CURSOR, OFFSET]).gives(&[NEXT_PAGE]);
     /// Sends nothing more of an issuer.
     ///
     /// Its invoices are still accepted, and their jobs say that they are held.
@@ -319,7 +320,7 @@ routes! {
         => answers::<ExpiringCertificates>().query(&[DAYS]);
     /// Reads the audit log, the last line first.
     GET    "/admin/events"                                operator()                         support::events
-        => answers::<AuditEvents>().query(&[LIMIT, POSITION_CURSOR]);
+        => answers::<AuditEvents>().query(&[LIMIT, POSITION_CURSOR, OFFSET]).gives(&[NEXT_PAGE]);
     /// Tells where an account's events go; never the secret.
     GET    "/admin/tenants/:id/webhook"                   operator()                         webhooks::show
         => answers::<WebhookInfo>();
@@ -333,7 +334,7 @@ routes! {
         => answers::<WebhookTrial>();
     /// Lists the attempts to deliver, the last first.
     GET    "/admin/tenants/:id/webhook/deliveries"        operator()                         webhooks::deliveries
-        => answers::<WebhookDeliveries>().query(&[LIMIT, CURSOR]);
+        => answers::<WebhookDeliveries>().query(&[LIMIT, CURSOR, OFFSET]).gives(&[NEXT_PAGE]);
 
     /// Says that the service is alive.
     GET    "/health"                                      anyone()                           system::health

@@ -18,7 +18,7 @@ use super::{
     call::Call,
     error::{Fault, Success},
     jobs::STATES,
-    query::Parameters,
+    query::{self, Parameters},
     reply::Reply,
     tenants::OPERATOR,
     view,
@@ -54,23 +54,20 @@ pub(super) async fn jobs(service: Arc<Service>, call: Call) -> Result<Reply, Fau
         code: parameters.read("code", str::parse::<i64>),
         until: parameters.time("olderThan"),
     };
-    let after = parameters.read("cursor", JobId::parse);
-    let limit = parameters.limit();
+    let page = parameters.page(JobId::parse);
     parameters.finish()?;
-    let mut found = service.engine.ledger().search(&search, after, limit + 1).await?;
-    service.audit(OPERATOR, "jobs.search", call.query, call.request).await?;
-    let more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    let next_cursor = found.last().filter(|_| more).map(|last| last.job.id);
-    let mut jobs = Vec::with_capacity(found.len());
-    for found in &found {
+    let listing = service.engine.ledger().search(&search, page).await?;
+    service.audit(OPERATOR, "jobs.search", call.query.clone(), call.request).await?;
+    let paging = query::paging(&listing, |last| last.job.id);
+    let mut jobs = Vec::with_capacity(listing.items.len());
+    for found in &listing.items {
         jobs.push(OperatorJob {
             tenant_id: found.job.tenant.clone(),
             accepted_request_id: found.job.request,
             job: service.shown(found).await?,
         });
     }
-    Reply::json(Success::Ok, call.request, OperatorJobs { jobs, next_cursor })
+    query::answer(&call, OperatorJobs { jobs, paging: paging.clone() }, &paging)
 }
 
 /// What support needs of a job: its record as it was sent, and the authority's answers as they came.
@@ -141,16 +138,13 @@ pub(super) async fn expiring(service: Arc<Service>, call: Call) -> Result<Reply,
 /// The audit log. Reading it is a line of it too, which the next reading shows.
 pub(super) async fn events(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let mut parameters = Parameters::of(&call);
-    let before = parameters.read("cursor", str::parse::<u64>);
-    let limit = parameters.limit();
+    let page = parameters.page(str::parse::<u64>);
     parameters.finish()?;
-    let mut lines = service.accounts.audit_lines(before, limit + 1).await?;
-    service.audit(OPERATOR, "events.read", call.query, call.request).await?;
-    let more = lines.len() > limit as usize;
-    lines.truncate(limit as usize);
-    let next_cursor = lines.last().filter(|_| more).map(|last| last.position);
-    let events = lines.into_iter().map(event).collect();
-    Reply::json(Success::Ok, call.request, AuditEvents { events, next_cursor })
+    let listing = service.accounts.audit_lines(page).await?;
+    service.audit(OPERATOR, "events.read", call.query.clone(), call.request).await?;
+    let paging = query::paging(&listing, |last| last.position);
+    let events = listing.items.into_iter().map(event).collect();
+    query::answer(&call, AuditEvents { events, paging: paging.clone() }, &paging)
 }
 
 async fn find(service: &Service, call: &Call) -> Result<Submission, Fault> {

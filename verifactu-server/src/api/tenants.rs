@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use verifactu_core::{
     api::{self, Representative, Tenants},
-    ledger::{Tenant, TenantStatus},
+    ledger::{Page, Tenant, TenantStatus},
     types::{Date, Nif, TenantId, Text},
     validation::{Context, validate_verifactu_end},
     xml::envelope::SpanishParty,
@@ -14,7 +14,7 @@ use super::{
     NOBODY, Service,
     call::{Call, Members},
     error::{Fault, Success},
-    query::Parameters,
+    query::{self, Parameters},
     reply::Reply,
 };
 
@@ -81,8 +81,8 @@ pub(super) async fn store(service: &Service, tenant: &Tenant) -> Result<bool, Fa
     }
     if let Some(parent) = &tenant.parent {
         let most = service.limits.children;
-        let children = service.accounts.tenants(Some(parent), None, most).await?;
-        if children.len() >= most as usize {
+        let children = service.accounts.tenants(Some(parent), Page::behind(None, 1)).await?;
+        if children.total >= most.into() {
             return Err(Fault::Full { what: "child accounts", most });
         }
     }
@@ -98,15 +98,12 @@ pub(super) async fn list(service: Arc<Service>, call: Call) -> Result<Reply, Fau
 /// One page of the accounts; with a parent, of its children.
 pub(super) async fn page(service: &Service, call: &Call, parent: Option<&TenantId>) -> Result<Reply, Fault> {
     let mut parameters = Parameters::of(call);
-    let after = parameters.read("cursor", TenantId::parse);
-    let limit = parameters.limit();
+    let page = parameters.page(TenantId::parse);
     parameters.finish()?;
-    let mut rows = service.accounts.tenants(parent, after.as_ref(), limit + 1).await?;
-    let more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let next_cursor = rows.last().filter(|_| more).map(|last| last.id.clone());
-    let tenants = rows.iter().map(shown).collect();
-    Reply::json(Success::Ok, call.request, Tenants { tenants, next_cursor })
+    let listing = service.accounts.tenants(parent, page).await?;
+    let paging = query::paging(&listing, |last| last.id.clone());
+    let tenants = listing.items.iter().map(shown).collect();
+    query::answer(call, Tenants { tenants, paging: paging.clone() }, &paging)
 }
 
 pub(super) async fn show(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {

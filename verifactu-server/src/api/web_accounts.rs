@@ -11,7 +11,7 @@ use http::HeaderMap;
 use verifactu_core::{
     api::Scope,
     certificate::Purpose,
-    ledger::{ApiKey, Tenant, TenantStatus},
+    ledger::{ApiKey, Page, Tenant, TenantStatus},
     types::TenantId,
 };
 
@@ -91,7 +91,7 @@ impl Service {
 
     /// The sealed key of an account that was not revoked.
     async fn web_key(&self, tenant: &TenantId) -> Result<Option<ApiKey>, Fault> {
-        let keys = self.accounts.keys(Some(tenant), None, self.limits.keys).await?;
-        Ok(keys.into_iter().find(|key| key.sealed.is_some() && key.revoked_at.is_none()))
+        let keys = self.accounts.keys(Some(tenant), Page::behind(None, self.limits.keys)).await?;
+        Ok(keys.items.into_iter().find(|key| key.sealed.is_some() && key.revoked_at.is_none()))
     }
 }

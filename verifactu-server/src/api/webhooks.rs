@@ -13,7 +13,7 @@ use super::{
     Service,
     call::{Call, Members},
     error::{Fault, Success},
-    query::Parameters,
+    query::{self, Parameters},
     reply::Reply,
     tenants::{self, MOST_TRIES, OPERATOR},
 };
@@ -105,16 +105,13 @@ pub(super) async fn ping(service: Arc<Service>, call: Call) -> Result<Reply, Fau
 pub(super) async fn deliveries(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let tenant = tenants::find(&service, &call).await?.id;
     let mut parameters = Parameters::of(&call);
-    let limit = parameters.limit();
-    let after = parameters.read("cursor", DeliveryId::parse);
+    let page = parameters.page(DeliveryId::parse);
     parameters.finish()?;
-    let mut rows = service.accounts.deliveries(&tenant, after, limit + 1).await?;
+    let listing = service.accounts.deliveries(&tenant, page).await?;
     service.audit(OPERATOR, "webhook.deliveries", tenant.to_string(), call.request).await?;
-    let more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let next_cursor = rows.last().filter(|_| more).map(|last| last.id);
-    let deliveries = rows.into_iter().map(shown).collect();
-    Reply::json(Success::Ok, call.request, WebhookDeliveries { deliveries, next_cursor })
+    let paging = query::paging(&listing, |last| last.id);
+    let deliveries = listing.items.into_iter().map(shown).collect();
+    query::answer(&call, WebhookDeliveries { deliveries, paging: paging.clone() }, &paging)
 }
 
 fn info(webhook: Option<&Webhook>) -> WebhookInfo {

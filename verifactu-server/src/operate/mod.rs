@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use verifactu_core::{
     engine::{EngineError, verify_chain},
     ledger::{
-        ChainSearch, Ledger, LedgerError,
+        ChainSearch, Ledger, LedgerError, Page,
         postgres::PostgresLedger,
         sqlite::{SqliteLedger, SqliteOptions},
     },
@@ -189,7 +189,7 @@ impl VerifyArgs {
         let (mut after, mut found) = (None, Found::Well);
         let (mut chains, mut records) = (0_u64, 0);
         loop {
-            let page = ledger.search_chains(&ChainSearch::default(), after, PAGE).await?;
+            let page = ledger.search_chains(&ChainSearch::default(), Page::behind(after, PAGE)).await?.items;
             let Some((last, _)) = page.last() else { break };
             after = Some(last.id);
             for (chain, _) in page {

@@ -20,7 +20,7 @@ use serde_json::json;
 use verifactu_core::{
     engine::{Survey, begin_epoch},
     ledger::{
-        ChainSearch, ChainState, Ledger,
+        ChainSearch, ChainState, Ledger, Page,
         postgres::{PostgresLedger, PostgresOptions},
         sqlite::{self, SqliteLedger, SqliteOptions},
     },
@@ -163,7 +163,7 @@ async fn reconcile(config: Config, out: &mut impl Write) -> Result<Found, Operat
 async fn issuers(ledger: &dyn Ledger) -> Result<(Issuers, Timestamp), OperateError> {
     let (mut issuers, mut last, mut after) = (Issuers::new(), Timestamp::MIN, None);
     loop {
-        let page = ledger.search_chains(&ChainSearch::default(), after, PAGE).await?;
+        let page = ledger.search_chains(&ChainSearch::default(), Page::behind(after, PAGE)).await?.items;
         let Some((end, _)) = page.last() else { return Ok((issuers, last)) };
         after = Some(end.id);
         for (chain, _) in page {

@@ -7,12 +7,12 @@ use crate::{
     certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
-        LedgerError, LedgerErrorKind, SealedCertificate, Tenant, Webhook,
+        LedgerError, LedgerErrorKind, Listing, Page, SealedCertificate, Tenant, Webhook,
     },
     types::{BatchId, DeliveryId, TenantId},
 };
 
-use super::MemoryLedger;
+use super::{MemoryLedger, listing};
 
 #[async_trait]
 impl Accounts for MemoryLedger {
@@ -39,15 +39,12 @@ impl Accounts for MemoryLedger {
     async fn tenants(
         &self,
         parent: Option<&TenantId>,
-        after: Option<&TenantId>,
-        limit: u32,
-    ) -> Result<Vec<Tenant>, LedgerError> {
+        page: Page<TenantId>,
+    ) -> Result<Listing<Tenant>, LedgerError> {
         let state = self.lock();
-        let own = state.tenants.values().filter(|tenant| {
-            (parent.is_none() || tenant.parent.as_ref() == parent)
-                && after.is_none_or(|after| tenant.id > *after)
-        });
-        Ok(own.take(limit as usize).cloned().collect())
+        let own =
+            state.tenants.values().filter(|tenant| parent.is_none() || tenant.parent.as_ref() == parent);
+        Ok(listing::page(own, page, |tenant, after| tenant.id > *after, Tenant::clone))
     }
 
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError> {
@@ -71,17 +68,13 @@ impl Accounts for MemoryLedger {
     async fn keys(
         &self,
         tenant: Option<&TenantId>,
-        after: Option<ApiKeyId>,
-        limit: u32,
-    ) -> Result<Vec<ApiKey>, LedgerError> {
+        page: Page<ApiKeyId>,
+    ) -> Result<Listing<ApiKey>, LedgerError> {
         let state = self.lock();
-        let own = state.api_keys.values().filter(|key| {
-            tenant.is_none_or(|tenant| key.tenant == *tenant) && after.is_none_or(|after| key.id.0 > after.0)
-        });
-        let mut keys: Vec<ApiKey> = own.cloned().collect();
+        let own = state.api_keys.values().filter(|key| tenant.is_none_or(|tenant| key.tenant == *tenant));
+        let mut keys: Vec<&ApiKey> = own.collect();
         keys.sort_unstable_by_key(|key| key.id.0);
-        keys.truncate(limit as usize);
-        Ok(keys)
+        Ok(listing::page(keys.into_iter(), page, |key, after| key.id.0 > after.0, ApiKey::clone))
     }
 
     async fn revoke_key(
@@ -217,18 +210,15 @@ impl Accounts for MemoryLedger {
     async fn deliveries(
         &self,
         tenant: &TenantId,
-        after: Option<DeliveryId>,
-        limit: u32,
-    ) -> Result<Vec<Delivery>, LedgerError> {
+        page: Page<DeliveryId>,
+    ) -> Result<Listing<Delivery>, LedgerError> {
         let state = self.lock();
-        let own = || state.deliveries.iter().rev().filter(|delivery| delivery.tenant == *tenant);
-        let skipped = match after {
-            None => 0,
-            Some(after) => {
-                own().position(|delivery| delivery.id == after).map_or(usize::MAX, |place| place + 1)
-            }
+        let own: Vec<&Delivery> =
+            state.deliveries.iter().rev().filter(|delivery| delivery.tenant == *tenant).collect();
+        let behind = |row: &(usize, &Delivery), after: &DeliveryId| {
+            own.iter().position(|delivery| delivery.id == *after).is_some_and(|mark| row.0 > mark)
         };
-        Ok(own().skip(skipped).take(limit as usize).cloned().collect())
+        Ok(listing::page(own.iter().copied().enumerate(), page, behind, |(_, delivery)| delivery.clone()))
     }
 
     async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
@@ -252,10 +242,9 @@ impl Accounts for MemoryLedger {
         Ok(())
     }
 
-    async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
+    async fn audit_lines(&self, page: Page<u64>) -> Result<Listing<AuditLine>, LedgerError> {
         let state = self.lock();
         let lines = state.audit.iter().rev();
-        let lines = lines.filter(|line| before.is_none_or(|before| line.position < before));
-        Ok(lines.take(limit as usize).cloned().collect())
+        Ok(listing::page(lines, page, |line, before| line.position < *before, AuditLine::clone))
     }
 }

@@ -1,54 +1,55 @@
-//! Lists, by looking at every record of the account.
+//! Lists, by looking at every row.
 
 use std::cmp::Reverse;
 
 use crate::{
     ledger::{Filter, Listing, Page, Search, Start, Submission},
-    types::{JobId, TenantId},
+    types::TenantId,
 };
 
 use super::State;
 
+/// A page of rows that stand in their order; `behind` finds those that follow the row of a key.
+pub(super) fn page<R, K, T>(
+    rows: impl Iterator<Item = R>,
+    page: Page<K>,
+    behind: impl Fn(&R, &K) -> bool,
+    show: impl Fn(R) -> T,
+) -> Listing<T> {
+    let (rows, limit): (Vec<R>, _) = (rows.collect(), page.limit);
+    let total = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+    let (after, skipped) = page.begin();
+    let rest = rows.into_iter().filter(|row| after.as_ref().is_none_or(|key| behind(row, key)));
+    let shown = rest.skip(skipped as usize).take((limit as usize).saturating_add(1)).map(show);
+    Listing::of(shown.collect(), limit, total)
+}
+
 impl State {
-    pub(super) fn search(&self, search: &Search, after: Option<JobId>, limit: u32) -> Vec<Submission> {
-        let place = |index: usize| Reverse((self.entries[index].job.created_at, index));
-        let mark = match after.map(|after| self.jobs.get(&after)) {
-            Some(None) => return Vec::new(),
-            Some(Some(index)) => Some(place(*index)),
-            None => None,
-        };
-        let mut rows: Vec<usize> = (0..self.entries.len())
-            .filter(|index| search.finds(&self.entries[*index].job))
-            .filter(|index| mark.is_none_or(|mark| place(*index) > mark))
-            .collect();
-        rows.sort_unstable_by_key(|index| place(*index));
-        rows.into_iter().take(limit as usize).map(|index| self.entries[index].submission()).collect()
+    pub(super) fn search(&self, search: &Search, wanted: Page) -> Listing {
+        let rows = (0..self.entries.len()).filter(|index| search.finds(&self.entries[*index].job));
+        self.newest_first(rows.collect(), wanted)
     }
 
-    pub(super) fn list(&self, tenant: &TenantId, filter: &Filter, page: Page) -> Option<Listing> {
+    pub(super) fn list(&self, tenant: &TenantId, filter: &Filter, wanted: Page) -> Option<Listing> {
         let own = |index: &usize| self.entries[*index].job.tenant == *tenant;
-        let place = |index: usize| Reverse((self.entries[index].job.created_at, index));
-        let mut rows: Vec<usize> = (0..self.entries.len())
+        if let Start::After(job) = wanted.start {
+            self.jobs.get(&job).filter(|index| own(index))?;
+        }
+        let rows = (0..self.entries.len())
             .filter(own)
-            .filter(|index| filter.takes(&self.entries[*index].job, &self.entries[*index].record.invoice))
-            .collect();
+            .filter(|index| filter.takes(&self.entries[*index].job, &self.entries[*index].record.invoice));
+        Some(self.newest_first(rows.collect(), wanted))
+    }
+
+    fn newest_first(&self, mut rows: Vec<usize>, wanted: Page) -> Listing {
+        let place = |index: usize| Reverse((self.entries[index].job.created_at, index));
         rows.sort_unstable_by_key(|index| place(*index));
-        let begin = match page.start {
-            Start::Skip(rows) => rows as usize,
-            Start::After(job) => {
-                let mark = place(*self.jobs.get(&job).filter(|index| own(index))?);
-                rows.partition_point(|index| place(*index) <= mark)
-            }
-        };
-        let rest = rows.get(begin..).unwrap_or_default();
-        Some(Listing {
-            items: rest
-                .iter()
-                .take(page.limit as usize)
-                .map(|index| self.entries[*index].submission())
-                .collect(),
-            more: rest.len() > page.limit as usize,
-            total: u32::try_from(rows.len()).ok().filter(|total| *total <= Listing::COUNTED),
-        })
+        let show = |index: usize| -> Submission { self.entries[index].submission() };
+        page(
+            rows.into_iter(),
+            wanted,
+            |index, job| self.jobs.get(job).is_some_and(|mark| place(*index) > place(*mark)),
+            show,
+        )
     }
 }

@@ -132,13 +132,8 @@ impl Ledger for MemoryLedger {
         Ok(state.jobs.get(&job).map(|index| state.entries[*index].submission()))
     }
 
-    async fn search(
-        &self,
-        search: &Search,
-        after: Option<JobId>,
-        limit: u32,
-    ) -> Result<Vec<Submission>, LedgerError> {
-        Ok(self.lock().search(search, after, limit))
+    async fn search(&self, search: &Search, page: Page) -> Result<Listing, LedgerError> {
+        Ok(self.lock().search(search, page))
     }
 
     async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError> {
@@ -363,12 +358,10 @@ impl Ledger for MemoryLedger {
     async fn search_chains(
         &self,
         search: &ChainSearch,
-        after: Option<ChainId>,
-        limit: u32,
-    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError> {
+        page: Page<ChainId>,
+    ) -> Result<Listing<(ChainState, Option<Timestamp>)>, LedgerError> {
         let state = self.lock();
-        let behind = state.chains.iter().filter(|(id, _)| after.is_none_or(|after| **id > after));
-        let found = behind.map(|(_, chain)| chain).filter(|chain| {
+        let found = state.chains.values().filter(|chain| {
             let ChainSearch { tenant, issuer, held } = search;
             tenant.as_ref().is_none_or(|tenant| chain.state.key.tenant == *tenant)
                 && issuer.is_none_or(|issuer| chain.state.key.issuer == issuer)
@@ -378,7 +371,8 @@ impl Ledger for MemoryLedger {
             let unfinished = chain.unfinished.iter().map(|place| &state.entries[chain.entries[*place]]);
             unfinished.map(|entry| entry.job.created_at).min()
         };
-        Ok(found.take(limit as usize).map(|chain| (chain.state.clone(), oldest(chain))).collect())
+        let show = |chain: &Chain| (chain.state.clone(), oldest(chain));
+        Ok(listing::page(found, page, |chain, after| chain.state.id > *after, show))
     }
 
     async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError> {

@@ -7,7 +7,7 @@ use crate::{
     certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
-        LedgerError, SealedCertificate, Tenant, Webhook,
+        LedgerError, Listing, Page, SealedCertificate, Tenant, Webhook,
         table::{self, audit_columns, caller_query, certificate_columns, key_columns, tenant_columns},
     },
     types::{BatchId, DeliveryId, TenantId},
@@ -17,6 +17,7 @@ use super::{
     PostgresLedger,
     column::{Col, Json, each},
     error::StoreError,
+    listing::{MOST_COUNTED, counted, one_above},
     pool::{Pool, repeated, together},
     row, webhook,
 };
@@ -122,17 +123,28 @@ impl Accounts for PostgresLedger {
     async fn tenants(
         &self,
         parent: Option<&TenantId>,
-        after: Option<&TenantId>,
-        limit: u32,
-    ) -> Result<Vec<Tenant>, LedgerError> {
-        const OF_PARENT: &str = tenant_query!("WHERE id > $1 AND parent = $3 ORDER BY id LIMIT $2");
-        const ALL: &str = tenant_query!("WHERE id > $1 ORDER BY id LIMIT $2");
-        let after = after.map_or("", TenantId::as_str);
-        let rows = match parent {
-            Some(parent) => self.pool.read(OF_PARENT, &[&after, &Col(&limit), &Col(parent)]).await?,
-            None => self.pool.read(ALL, &[&after, &Col(&limit)]).await?,
+        page: Page<TenantId>,
+    ) -> Result<Listing<Tenant>, LedgerError> {
+        const OF_PARENT: &str = tenant_query!("WHERE id > $1 AND parent = $4 ORDER BY id LIMIT $2 OFFSET $3");
+        const ALL: &str = tenant_query!("WHERE id > $1 ORDER BY id LIMIT $2 OFFSET $3");
+        const COUNTED: &str = counted!("FROM tenant");
+        const COUNTED_OF_PARENT: &str = counted!("FROM tenant WHERE parent = $2");
+        let limit = page.limit;
+        let (after, skipped) = page.begin();
+        let after = after.as_ref().map_or("", TenantId::as_str);
+        let most = one_above(limit);
+        let (most, skipped) = (&Col(&most), &Col(&skipped));
+        let (total, rows) = match parent {
+            Some(parent) => (
+                self.pool.count(COUNTED_OF_PARENT, &[&MOST_COUNTED, &Col(parent)]).await?,
+                self.pool.read(OF_PARENT, &[&after, most, skipped, &Col(parent)]).await?,
+            ),
+            None => (
+                self.pool.count(COUNTED, &[&MOST_COUNTED]).await?,
+                self.pool.read(ALL, &[&after, most, skipped]).await?,
+            ),
         };
-        Ok(row::all(&rows, table::read_tenant)?)
+        Ok(Listing::of(row::all(&rows, table::read_tenant)?, limit, total))
     }
 
     async fn create_key(&self, key: &ApiKey) -> Result<(), LedgerError> {
@@ -169,17 +181,28 @@ impl Accounts for PostgresLedger {
     async fn keys(
         &self,
         tenant: Option<&TenantId>,
-        after: Option<ApiKeyId>,
-        limit: u32,
-    ) -> Result<Vec<ApiKey>, LedgerError> {
+        page: Page<ApiKeyId>,
+    ) -> Result<Listing<ApiKey>, LedgerError> {
         const OF_TENANT: &str =
-            key_query!("WHERE ($1::uuid IS NULL OR id > $1) AND tenant = $3 ORDER BY id LIMIT $2");
-        const ALL: &str = key_query!("WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2");
-        let rows = match tenant {
-            Some(tenant) => self.pool.read(OF_TENANT, &[&Col(&after), &Col(&limit), &Col(tenant)]).await?,
-            None => self.pool.read(ALL, &[&Col(&after), &Col(&limit)]).await?,
+            key_query!("WHERE ($1::uuid IS NULL OR id > $1) AND tenant = $4 ORDER BY id LIMIT $2 OFFSET $3");
+        const ALL: &str = key_query!("WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2 OFFSET $3");
+        const COUNTED: &str = counted!("FROM api_key");
+        const COUNTED_OF_TENANT: &str = counted!("FROM api_key WHERE tenant = $2");
+        let limit = page.limit;
+        let (after, skipped) = page.begin();
+        let most = one_above(limit);
+        let (after, most, skipped) = (&Col(&after), &Col(&most), &Col(&skipped));
+        let (total, rows) = match tenant {
+            Some(tenant) => (
+                self.pool.count(COUNTED_OF_TENANT, &[&MOST_COUNTED, &Col(tenant)]).await?,
+                self.pool.read(OF_TENANT, &[after, most, skipped, &Col(tenant)]).await?,
+            ),
+            None => (
+                self.pool.count(COUNTED, &[&MOST_COUNTED]).await?,
+                self.pool.read(ALL, &[after, most, skipped]).await?,
+            ),
         };
-        Ok(row::all(&rows, table::read_key)?)
+        Ok(Listing::of(row::all(&rows, table::read_key)?, limit, total))
     }
 
     async fn revoke_key(
@@ -315,10 +338,9 @@ impl Accounts for PostgresLedger {
     async fn deliveries(
         &self,
         tenant: &TenantId,
-        after: Option<DeliveryId>,
-        limit: u32,
-    ) -> Result<Vec<Delivery>, LedgerError> {
-        Ok(webhook::deliveries(&self.pool, tenant, after, limit).await?)
+        page: Page<DeliveryId>,
+    ) -> Result<Listing<Delivery>, LedgerError> {
+        Ok(webhook::deliveries(&self.pool, tenant, page).await?)
     }
 
     async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
@@ -329,12 +351,18 @@ impl Accounts for PostgresLedger {
         Ok(repeated!(audit(&self.pool, entry))?)
     }
 
-    async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
-        const QUERY: &str =
-            concat!("SELECT ", audit_columns!(), " FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2");
+    async fn audit_lines(&self, page: Page<u64>) -> Result<Listing<AuditLine>, LedgerError> {
+        const QUERY: &str = concat!(
+            "SELECT ",
+            audit_columns!(),
+            " FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2 OFFSET $3"
+        );
+        let total = self.pool.count(counted!("FROM audit"), &[&MOST_COUNTED]).await?;
+        let limit = page.limit;
+        let (before, skipped) = page.begin();
         let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
-        let rows = self.pool.read(QUERY, &[&before, &Col(&limit)]).await?;
-        Ok(row::all(&rows, table::read_audit_line)?)
+        let rows = self.pool.read(QUERY, &[&before, &Col(&one_above(limit)), &Col(&skipped)]).await?;
+        Ok(Listing::of(row::all(&rows, table::read_audit_line)?, limit, total))
     }
 }
 

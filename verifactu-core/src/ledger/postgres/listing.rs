@@ -10,7 +10,7 @@ use crate::{
         Filter, Listing, Page, Search, Start, Submission,
         table::{self, item_columns},
     },
-    types::{JobId, TenantId},
+    types::TenantId,
 };
 
 use super::{
@@ -36,13 +36,7 @@ pub(super) async fn list(
     const MARK: &str = "SELECT created_at, seq FROM job WHERE id = $1 AND tenant = $2";
     let mut session = pool.session().await?;
     let mut query = Query::of(tenant, filter);
-    let counted = format!(
-        "SELECT count(*) FROM (SELECT 1 {} LIMIT {}) counted",
-        query.text(),
-        u64::from(Listing::COUNTED) + 1
-    );
-    let total = query.run(&session, &counted).await?;
-    let total = row::first(&total, Cells::next::<u32>)?.unwrap_or_default();
+    let total = query.counted(&session).await?;
     let skipped = match page.start {
         Start::Skip(rows) => rows,
         Start::After(job) => {
@@ -60,24 +54,34 @@ pub(super) async fn list(
             0
         }
     };
-    let limit = u64::from(page.limit) + 1;
-    let mut items = query.items(&session, limit, skipped).await?;
+    let items = query.items(&session, one_above(page.limit), skipped).await?;
     session.release();
-    let more = items.len() > page.limit as usize;
-    items.truncate(page.limit as usize);
-    Ok(Some(Listing { items, more, total: Some(total).filter(|total| *total <= Listing::COUNTED) }))
+    Ok(Some(Listing::of(items, page.limit, total)))
+}
+
+/// Counts rows as far as lists are counted, which is the first parameter.
+macro_rules! counted {
+    ($($from:tt)+) => {
+        concat!("SELECT count(*) FROM (SELECT 1 ", $($from)+, " LIMIT $1) counted")
+    };
+}
+pub(super) use counted;
+
+/// One above what a list is counted to.
+pub(super) const MOST_COUNTED: i64 = Listing::COUNTED as i64 + 1;
+
+/// So many rows and one more, which tells that more follow.
+pub(super) fn one_above(limit: u32) -> u64 {
+    u64::from(limit) + 1
 }
 
 /// Jobs of all accounts. A job that did not succeed has the index of the unusual, and so has one whose
 /// failure is asked for: success leaves none.
-pub(super) async fn search(
-    pool: &Pool,
-    search: &Search,
-    after: Option<JobId>,
-    limit: u32,
-) -> Result<Vec<Submission>, StoreError> {
+pub(super) async fn search(pool: &Pool, search: &Search, page: Page) -> Result<Listing, StoreError> {
     let Search { tenant, request, state, class, code, until } = search;
     let class = class.map(Json);
+    let limit = page.limit;
+    let (after, skipped) = page.begin();
     let mut query =
         Query { source: "FROM job j".to_owned(), conditions: String::new(), parameters: Vec::new() };
     query.narrow("j.created_at IS NOT NULL", []);
@@ -102,17 +106,17 @@ pub(super) async fn search(
     if let Some(until) = until {
         query.narrow("j.created_at < {}", [(Box::new(Col(until)), Type::INT8)]);
     }
-    let after = after.as_ref();
-    if let Some(after) = after {
+    let session = pool.session().await?;
+    let total = query.counted(&session).await?;
+    if let Some(after) = &after {
         query.narrow(
             "(j.created_at, j.seq) < (SELECT created_at, seq FROM job WHERE id = {})",
             [(Box::new(Col(after)), Type::UUID)],
         );
     }
-    let session = pool.session().await?;
-    let found = query.items(&session, limit.into(), 0).await?;
+    let items = query.items(&session, one_above(limit), skipped).await?;
     session.release();
-    Ok(found)
+    Ok(Listing::of(items, limit, total))
 }
 
 fn text<'a, T: crate::ledger::column::Column + Sync>(
@@ -195,6 +199,11 @@ impl<'a> Query<'a> {
 
     fn text(&self) -> String {
         format!("{}{}", self.source, self.conditions)
+    }
+
+    async fn counted(&self, session: &Session) -> Result<u32, StoreError> {
+        let text = format!("SELECT count(*) FROM (SELECT 1 {} LIMIT {MOST_COUNTED}) counted", self.text());
+        Ok(row::first(&self.run(session, &text).await?, Cells::next::<u32>)?.unwrap_or_default())
     }
 
     /// The rows are chosen first, so that only what is shown is read whole.

@@ -201,13 +201,8 @@ impl Ledger for PostgresLedger {
         Ok(row::find_job(&self.pool, job).await?)
     }
 
-    async fn search(
-        &self,
-        search: &Search,
-        after: Option<JobId>,
-        limit: u32,
-    ) -> Result<Vec<Submission>, LedgerError> {
-        Ok(repeated!(listing::search(&self.pool, search, after, limit))?)
+    async fn search(&self, search: &Search, page: Page) -> Result<Listing, LedgerError> {
+        Ok(repeated!(listing::search(&self.pool, search, page))?)
     }
 
     async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError> {
@@ -292,10 +287,9 @@ impl Ledger for PostgresLedger {
     async fn search_chains(
         &self,
         search: &ChainSearch,
-        after: Option<ChainId>,
-        limit: u32,
-    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError> {
-        Ok(row::search_chains(&self.pool, search, after, limit).await?)
+        page: Page<ChainId>,
+    ) -> Result<Listing<(ChainState, Option<Timestamp>)>, LedgerError> {
+        Ok(row::search_chains(&self.pool, search, page).await?)
     }
 
     async fn chains(&self, tenant: &TenantId) -> Result<Vec<ChainState>, LedgerError> {

@@ -22,7 +22,11 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::error::{StoreError, in_commit};
+use super::{
+    column::Cells,
+    error::{StoreError, in_commit},
+    row,
+};
 
 /// How often a step that lost a race is done again.
 pub(super) const REPEATS: u32 = 3;
@@ -107,6 +111,16 @@ impl Pool {
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         repeated!(self.read_once(statement, parameters))
+    }
+
+    /// Reads a number by one statement.
+    pub(super) async fn count(
+        &self,
+        statement: &'static str,
+        parameters: Parameters<'_>,
+    ) -> Result<u32, StoreError> {
+        let rows = self.read(statement, parameters).await?;
+        Ok(row::first(&rows, Cells::next::<u32>)?.unwrap_or_default())
     }
 
     async fn read_once(

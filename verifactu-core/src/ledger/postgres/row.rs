@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use tokio_postgres::Row;
+use tokio_postgres::{Row, types::ToSql};
 
 use crate::{
     job::JobKind,
     ledger::{
-        Attempt, ChainSearch, ChainState, RecordRow, SentMessage, Submission, Turnover, Usage,
+        Attempt, ChainSearch, ChainState, Listing, Page, RecordRow, SentMessage, Submission, Turnover, Usage,
         column::Unreadable,
         table::{self, ChainRow, chain_columns, item_columns, record_columns},
     },
@@ -18,6 +18,7 @@ use crate::{
 use super::{
     column::{Cells, Col},
     error::StoreError,
+    listing::{MOST_COUNTED, counted, one_above},
     pool::Pool,
 };
 
@@ -125,20 +126,32 @@ pub(super) async fn chain(pool: &Pool, chain: ChainId) -> Result<Option<ChainSta
 pub(super) async fn search_chains(
     pool: &Pool,
     search: &ChainSearch,
-    after: Option<ChainId>,
-    limit: u32,
-) -> Result<Vec<(ChainState, Option<Timestamp>)>, StoreError> {
+    page: Page<ChainId>,
+) -> Result<Listing<(ChainState, Option<Timestamp>)>, StoreError> {
+    macro_rules! wanted {
+        () => {
+            "FROM chain c WHERE ($2::text IS NULL OR tenant = $2) AND ($3::text IS NULL OR issuer = $3) \
+             AND (NOT $4 OR hold IS NOT NULL)"
+        };
+    }
+    const COUNTED: &str = counted!(wanted!());
     const QUERY: &str = concat!(
         "SELECT ",
         chain_columns!(),
         ", least((SELECT min(created_at) FROM job WHERE chain = c.seq AND turn IN ('first', 'barrier')), \
-         (SELECT min(created_at) FROM job WHERE chain = c.seq AND turn = 'again')) \
-         FROM chain c WHERE ($1::uuid IS NULL OR id > $1) AND ($2::text IS NULL OR tenant = $2) \
-         AND ($3::text IS NULL OR issuer = $3) AND (NOT $4 OR hold IS NOT NULL) ORDER BY id LIMIT $5"
+         (SELECT min(created_at) FROM job WHERE chain = c.seq AND turn = 'again')) ",
+        wanted!(),
+        " AND ($5::uuid IS NULL OR id > $5) ORDER BY id LIMIT $1 OFFSET $6"
     );
     let ChainSearch { tenant, issuer, held } = search;
-    let rows = pool.read(QUERY, &[&Col(&after), &Col(tenant), &Col(issuer), held, &Col(&limit)]).await?;
-    all(&rows, |cells| Ok((ChainRow::read(cells)?.state, cells.next()?)))
+    let (tenant, issuer) = (&Col(tenant), &Col(issuer));
+    let (limit, most) = (page.limit, one_above(page.limit));
+    let total = pool.count(COUNTED, &[&MOST_COUNTED, tenant, issuer, held]).await?;
+    let (after, skipped) = page.begin();
+    let values: [&(dyn ToSql + Sync); 6] = [&Col(&most), tenant, issuer, held, &Col(&after), &Col(&skipped)];
+    let rows = pool.read(QUERY, &values).await?;
+    let found = all(&rows, |cells| Ok((ChainRow::read(cells)?.state, cells.next()?)))?;
+    Ok(Listing::of(found, limit, total))
 }
 
 pub(super) async fn records(

@@ -5,7 +5,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::{
     ledger::{
-        Delivery, DeliveryOutcome, Webhook,
+        Delivery, DeliveryOutcome, Listing, Page, Webhook,
         table::{self, delivery_columns, webhook_columns},
     },
     types::{DeliveryId, TenantId},
@@ -14,6 +14,7 @@ use crate::{
 use super::{
     column::{Col, each},
     error::StoreError,
+    listing::{MOST_COUNTED, counted, one_above},
     pool::Pool,
     row,
 };
@@ -108,17 +109,21 @@ pub(super) async fn finish(pool: &Pool, id: DeliveryId, outcome: &DeliveryOutcom
 pub(super) async fn deliveries(
     pool: &Pool,
     tenant: &TenantId,
-    after: Option<DeliveryId>,
-    limit: u32,
-) -> Result<Vec<Delivery>, StoreError> {
+    page: Page<DeliveryId>,
+) -> Result<Listing<Delivery>, StoreError> {
     const QUERY: &str = concat!(
         "SELECT ",
         delivery_columns!(),
         " FROM delivery WHERE tenant = $1 AND seq < coalesce(CASE WHEN $2::uuid IS NULL \
          THEN 9223372036854775807 ELSE (SELECT seq FROM delivery WHERE id = $2 AND tenant = $1) END, 0) \
-         ORDER BY seq DESC LIMIT $3"
+         ORDER BY seq DESC LIMIT $3 OFFSET $4"
     );
-    row::all(&pool.read(QUERY, &[&Col(tenant), &Col(&after), &Col(&limit)]).await?, table::read_delivery)
+    const COUNTED: &str = counted!("FROM delivery WHERE tenant = $2");
+    let total = pool.count(COUNTED, &[&MOST_COUNTED, &Col(tenant)]).await?;
+    let (limit, most) = (page.limit, one_above(page.limit));
+    let (after, skipped) = page.begin();
+    let values: [&(dyn ToSql + Sync); 4] = [&Col(tenant), &Col(&after), &Col(&most), &Col(&skipped)];
+    Ok(Listing::of(row::all(&pool.read(QUERY, &values).await?, table::read_delivery)?, limit, total))
 }
 
 pub(super) async fn prune(pool: &Pool, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

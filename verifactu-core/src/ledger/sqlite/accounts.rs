@@ -8,7 +8,7 @@ use crate::{
     certificate::Purpose,
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
-        LedgerError, SealedCertificate, Tenant, Webhook,
+        LedgerError, Listing, Page, SealedCertificate, Tenant, Webhook,
         table::{self, audit_columns, caller_query, certificate_columns, key_columns, tenant_columns},
     },
     types::{BatchId, DeliveryId, TenantId},
@@ -18,6 +18,7 @@ use super::{
     SqliteLedger,
     column::{Cells, Col, Json},
     error::StoreError,
+    listing::{counted, one_above},
     webhook,
 };
 
@@ -108,19 +109,26 @@ impl Accounts for SqliteLedger {
     async fn tenants(
         &self,
         parent: Option<&TenantId>,
-        after: Option<&TenantId>,
-        limit: u32,
-    ) -> Result<Vec<Tenant>, LedgerError> {
-        let (parent, after) = (parent.cloned(), after.cloned());
+        page: Page<TenantId>,
+    ) -> Result<Listing<Tenant>, LedgerError> {
+        let (parent, limit) = (parent.cloned(), page.limit);
+        let (after, skipped) = page.begin();
         self.read(move |store| {
-            let mut query = store.prepare_cached(match parent {
-                Some(_) => {
-                    tenant_query!("WHERE parent = ?1 AND id > ifnull(?2, '') ORDER BY id LIMIT ?3")
-                }
-                None => tenant_query!("WHERE ?1 IS NULL AND id > ifnull(?2, '') ORDER BY id LIMIT ?3"),
-            })?;
-            let rows = query.query_map(params![Col(&parent), Col(&after), limit], read_tenant)?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let (all, some) = match parent {
+                Some(_) => (
+                    "FROM tenant WHERE parent = ?1",
+                    tenant_query!("WHERE parent = ?1 AND id > ifnull(?2, '') ORDER BY id LIMIT ?3 OFFSET ?4"),
+                ),
+                None => (
+                    "FROM tenant WHERE ?1 IS NULL",
+                    tenant_query!("WHERE ?1 IS NULL AND id > ifnull(?2, '') ORDER BY id LIMIT ?3 OFFSET ?4"),
+                ),
+            };
+            let total = counted(store, all, [Col(&parent)])?;
+            let mut query = store.prepare_cached(some)?;
+            let values = params![Col(&parent), Col(&after), one_above(limit), skipped];
+            let rows = query.query_map(values, read_tenant)?;
+            Ok(Listing::of(rows.collect::<Result<_, _>>()?, limit, total))
         })
         .await
     }
@@ -162,17 +170,26 @@ impl Accounts for SqliteLedger {
     async fn keys(
         &self,
         tenant: Option<&TenantId>,
-        after: Option<ApiKeyId>,
-        limit: u32,
-    ) -> Result<Vec<ApiKey>, LedgerError> {
-        let tenant = tenant.cloned();
+        page: Page<ApiKeyId>,
+    ) -> Result<Listing<ApiKey>, LedgerError> {
+        let (tenant, limit) = (tenant.cloned(), page.limit);
+        let (after, skipped) = page.begin();
         self.read(move |store| {
-            let mut query = store.prepare_cached(match tenant {
-                Some(_) => key_query!("WHERE tenant = ?1 AND id > ifnull(?2, x'') ORDER BY id LIMIT ?3"),
-                None => key_query!("WHERE ?1 IS NULL AND id > ifnull(?2, x'') ORDER BY id LIMIT ?3"),
-            })?;
-            let rows = query.query_map(params![Col(&tenant), Col(&after), limit], read_key)?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let (all, some) = match tenant {
+                Some(_) => (
+                    "FROM api_key WHERE tenant = ?1",
+                    key_query!("WHERE tenant = ?1 AND id > ifnull(?2, x'') ORDER BY id LIMIT ?3 OFFSET ?4"),
+                ),
+                None => (
+                    "FROM api_key WHERE ?1 IS NULL",
+                    key_query!("WHERE ?1 IS NULL AND id > ifnull(?2, x'') ORDER BY id LIMIT ?3 OFFSET ?4"),
+                ),
+            };
+            let total = counted(store, all, [Col(&tenant)])?;
+            let mut query = store.prepare_cached(some)?;
+            let values = params![Col(&tenant), Col(&after), one_above(limit), skipped];
+            let rows = query.query_map(values, read_key)?;
+            Ok(Listing::of(rows.collect::<Result<_, _>>()?, limit, total))
         })
         .await
     }
@@ -372,11 +389,10 @@ impl Accounts for SqliteLedger {
     async fn deliveries(
         &self,
         tenant: &TenantId,
-        after: Option<DeliveryId>,
-        limit: u32,
-    ) -> Result<Vec<Delivery>, LedgerError> {
+        page: Page<DeliveryId>,
+    ) -> Result<Listing<Delivery>, LedgerError> {
         let tenant = tenant.clone();
-        self.read(move |store| webhook::deliveries(store, &tenant, after, limit)).await
+        self.read(move |store| webhook::deliveries(store, &tenant, page)).await
     }
 
     async fn prune_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, LedgerError> {
@@ -408,17 +424,20 @@ impl Accounts for SqliteLedger {
         .await
     }
 
-    async fn audit_lines(&self, before: Option<u64>, limit: u32) -> Result<Vec<AuditLine>, LedgerError> {
+    async fn audit_lines(&self, page: Page<u64>) -> Result<Listing<AuditLine>, LedgerError> {
+        let limit = page.limit;
+        let (before, skipped) = page.begin();
         self.read(move |store| {
+            let total = counted(store, "FROM audit", [])?;
             let mut query = store.prepare_cached(concat!(
                 "SELECT ",
                 audit_columns!(),
-                " FROM audit WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2"
+                " FROM audit WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2 OFFSET ?3"
             ))?;
             let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
-            let rows =
-                query.query_map(params![before, limit], |row| table::read_audit_line(&mut Cells::of(row)))?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let read = |row: &Row<'_>| table::read_audit_line(&mut Cells::of(row));
+            let rows = query.query_map(params![before, one_above(limit), skipped], read)?;
+            Ok(Listing::of(rows.collect::<Result<_, _>>()?, limit, total))
         })
         .await
     }

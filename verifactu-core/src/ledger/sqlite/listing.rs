@@ -2,11 +2,11 @@
 //! chosen here: SQLite keeps no statistics that would tell it.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, ToSql, params};
+use rusqlite::{Connection, OptionalExtension, Params, ToSql, params};
 
 use crate::{
     job::{JobKind, JobState, Standing},
-    ledger::{ChainSearch, ChainState, Filter, Listing, Page, Search, Start, Submission},
+    ledger::{ChainSearch, ChainState, Filter, Listing, Page, Search, Start},
     types::{ChainId, JobId, TenantId},
 };
 
@@ -30,14 +30,7 @@ pub(super) fn list(
     page: Page,
 ) -> Result<Option<Listing>, StoreError> {
     let mut query = Query::of(tenant, filter);
-    let total: u32 = {
-        let counted = format!(
-            "SELECT count(*) FROM (SELECT 1 {} LIMIT {})",
-            query.text(),
-            u64::from(Listing::COUNTED) + 1
-        );
-        store.prepare_cached(&counted)?.query_row(&*query.bound(), |row| row.get(0))?
-    };
+    let total = counted(store, &query.text(), &*query.bound())?;
     let skipped = match page.start {
         Start::Skip(rows) => rows,
         Start::After(job) => {
@@ -46,31 +39,23 @@ pub(super) fn list(
             0
         }
     };
-    let text = format!(
-        "SELECT j.seq {} ORDER BY j.created_at DESC, j.seq DESC LIMIT {} OFFSET {skipped}",
-        query.text(),
-        u64::from(page.limit) + 1
-    );
-    let mut statement = store.prepare(&text)?;
-    let mut seqs: Vec<i64> =
-        statement.query_map(&*query.bound(), |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let more = seqs.len() > page.limit as usize;
-    seqs.truncate(page.limit as usize);
-    Ok(Some(Listing {
-        items: row::items(store, &seqs)?,
-        more,
-        total: Some(total).filter(|total| *total <= Listing::COUNTED),
-    }))
+    query.newest_first(store, page.limit, skipped, total).map(Some)
+}
+
+/// How many rows a query has, as far as lists are counted.
+pub(super) fn counted(store: &Connection, from: &str, values: impl Params) -> Result<u32, StoreError> {
+    let text = format!("SELECT count(*) FROM (SELECT 1 {from} LIMIT {})", one_above(Listing::COUNTED));
+    Ok(store.prepare_cached(&text)?.query_row(values, |row| row.get(0))?)
+}
+
+/// So many rows and one more, which tells that more follow.
+pub(super) fn one_above(limit: u32) -> i64 {
+    i64::from(limit) + 1
 }
 
 /// Jobs of all accounts. A job that did not succeed has the index of the unusual, and so has one whose
 /// failure is asked for: success leaves none.
-pub(super) fn search(
-    store: &Connection,
-    search: &Search,
-    after: Option<JobId>,
-    limit: u32,
-) -> Result<Vec<Submission>, StoreError> {
+pub(super) fn search(store: &Connection, search: &Search, page: Page) -> Result<Listing, StoreError> {
     let Search { tenant, request, state, class, code, until } = search;
     let unusual =
         class.is_some() || code.is_some() || state.is_some_and(|state| state != JobState::Succeeded);
@@ -109,36 +94,45 @@ pub(super) fn search(
     if let Some(until) = until {
         query.narrow("j.created_at < ?", [Box::new(Col(until))]);
     }
+    let total = counted(store, &query.text(), &*query.bound())?;
+    let limit = page.limit;
+    let (after, skipped) = page.begin();
     if let Some(after) = after {
         query.narrow(
             "(j.created_at, j.seq) < (SELECT created_at, seq FROM job WHERE id = ?)",
             [Box::new(after.0.into_bytes())],
         );
     }
-    let text = format!("SELECT j.seq {} ORDER BY j.created_at DESC, j.seq DESC LIMIT {limit}", query.text());
-    let mut statement = store.prepare(&text)?;
-    let seqs: Vec<i64> = statement.query_map(&*query.bound(), |row| row.get(0))?.collect::<Result<_, _>>()?;
-    row::items(store, &seqs)
+    query.newest_first(store, limit, skipped, total)
 }
 
 /// Chains of all accounts, each with the age of what waits on it.
 pub(super) fn search_chains(
     store: &Connection,
     search: &ChainSearch,
-    after: Option<ChainId>,
-    limit: u32,
-) -> Result<Vec<(ChainState, Option<Timestamp>)>, StoreError> {
+    page: Page<ChainId>,
+) -> Result<Listing<(ChainState, Option<Timestamp>)>, StoreError> {
+    macro_rules! wanted {
+        () => {
+            "(?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR issuer = ?2) AND (NOT ?3 OR hold IS NOT NULL)"
+        };
+    }
     let ChainSearch { tenant, issuer, held } = search;
+    let total =
+        counted(store, concat!("FROM chain WHERE ", wanted!()), params![Col(tenant), Col(issuer), held])?;
+    let limit = page.limit;
+    let (after, skipped) = page.begin();
     // The blob of no bytes comes before every identifier.
-    let mut chains = store.prepare_cached(chain_query!(
-        "id > ifnull(?1, x'') AND (?2 IS NULL OR tenant = ?2) AND (?3 IS NULL OR issuer = ?3) \
-         AND (NOT ?4 OR hold IS NOT NULL) ORDER BY id LIMIT ?5"
+    let mut chains = store.prepare_cached(concat!(
+        chain_query!(""),
+        wanted!(),
+        " AND id > ifnull(?4, x'') ORDER BY id LIMIT ?5 OFFSET ?6"
     ))?;
     let mut oldest =
         store.prepare_cached("SELECT min(created_at) FROM job WHERE chain = ?1 AND turn IS NOT NULL")?;
-    let found =
-        chains.query_map(params![Col(&after), Col(tenant), Col(issuer), held, limit], row::read_chain)?;
-    found
+    let values = params![Col(tenant), Col(issuer), held, Col(&after), one_above(limit), skipped];
+    let found = chains
+        .query_map(values, row::read_chain)?
         .map(|chain| {
             let chain = chain?;
             let age = match chain.state.pending {
@@ -147,7 +141,8 @@ pub(super) fn search_chains(
             };
             Ok((chain.state, age))
         })
-        .collect()
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    Ok(Listing::of(found, limit, total))
 }
 
 /// Where a job stands in the lists of its account.
@@ -214,6 +209,26 @@ impl<'a> Query<'a> {
         self.conditions.push_str(if self.conditions.is_empty() { " WHERE " } else { " AND " });
         self.conditions.push_str(condition);
         self.parameters.extend(parameters);
+    }
+
+    /// A page of what is asked for.
+    fn newest_first(
+        &self,
+        store: &Connection,
+        limit: u32,
+        skipped: u32,
+        total: u32,
+    ) -> Result<Listing, StoreError> {
+        let text = format!(
+            "SELECT j.seq {} ORDER BY j.created_at DESC, j.seq DESC LIMIT {} OFFSET {skipped}",
+            self.text(),
+            one_above(limit)
+        );
+        let mut statement = store.prepare(&text)?;
+        let seqs = statement.query_map(&*self.bound(), |row| row.get(0))?;
+        let Listing { items: seqs, more, total } =
+            Listing::<i64>::of(seqs.collect::<Result<_, _>>()?, limit, total);
+        Ok(Listing { items: row::items(store, &seqs)?, more, total })
     }
 
     fn text(&self) -> String {

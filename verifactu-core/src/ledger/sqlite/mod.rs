@@ -48,6 +48,9 @@ use super::{
 /// Memory for pages, in SQLite's spelling: a negative number counts KiB.
 const WRITER_CACHE_KIB: i64 = -65_536;
 const READER_CACHE_KIB: i64 = -16_384;
+/// Pages of 4 KiB that the write-ahead log gathers before they move to the file: the larger the ledger, the
+/// more pages a record touches, and those that many records touch move once.
+const CHECKPOINT_PAGES: i64 = 8000;
 /// The write-ahead log is cut back to this after it has grown.
 const JOURNAL_LIMIT_BYTES: i64 = 64 << 20;
 /// Prepared statements kept per connection; more than there are.
@@ -181,14 +184,9 @@ impl Ledger for SqliteLedger {
         self.read(move |store| row::find_job(store, job)).await
     }
 
-    async fn search(
-        &self,
-        search: &Search,
-        after: Option<JobId>,
-        limit: u32,
-    ) -> Result<Vec<Submission>, LedgerError> {
+    async fn search(&self, search: &Search, page: Page) -> Result<Listing, LedgerError> {
         let search = search.clone();
-        self.read(move |store| listing::search(store, &search, after, limit)).await
+        self.read(move |store| listing::search(store, &search, page)).await
     }
 
     async fn messages(&self, job: JobId) -> Result<Vec<SentMessage>, LedgerError> {
@@ -285,11 +283,10 @@ impl Ledger for SqliteLedger {
     async fn search_chains(
         &self,
         search: &ChainSearch,
-        after: Option<ChainId>,
-        limit: u32,
-    ) -> Result<Vec<(ChainState, Option<Timestamp>)>, LedgerError> {
+        page: Page<ChainId>,
+    ) -> Result<Listing<(ChainState, Option<Timestamp>)>, LedgerError> {
         let search = search.clone();
-        self.read(move |store| listing::search_chains(store, &search, after, limit)).await
+        self.read(move |store| listing::search_chains(store, &search, page)).await
     }
 
     async fn records(&self, chain: ChainId, from: u64, limit: u32) -> Result<Vec<RecordRow>, LedgerError> {

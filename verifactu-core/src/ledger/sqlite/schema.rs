@@ -146,6 +146,7 @@ fn configure(connection: &Connection, options: &SqliteOptions) -> rusqlite::Resu
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "cache_size", super::WRITER_CACHE_KIB)?;
+    connection.pragma_update(None, "wal_autocheckpoint", super::CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", super::JOURNAL_LIMIT_BYTES)?;
     if let Some(pages) = options.max_pages {
         connection.pragma_update(None, "max_page_count", pages)?;

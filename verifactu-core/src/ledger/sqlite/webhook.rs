@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     ledger::{
-        Delivery, DeliveryOutcome, Webhook,
+        Delivery, DeliveryOutcome, Listing, Page, Webhook,
         table::{self, delivery_columns, webhook_columns},
     },
     types::{DeliveryId, JobId, TenantId},
@@ -14,6 +14,7 @@ use crate::{
 use super::{
     column::{Cells, Col, Json},
     error::StoreError,
+    listing::{counted, one_above},
 };
 
 pub(super) fn put(
@@ -118,18 +119,20 @@ pub(super) fn finish(
 pub(super) fn deliveries(
     store: &Connection,
     tenant: &TenantId,
-    after: Option<DeliveryId>,
-    limit: u32,
-) -> Result<Vec<Delivery>, StoreError> {
+    page: Page<DeliveryId>,
+) -> Result<Listing<Delivery>, StoreError> {
+    let total = counted(store, "FROM delivery WHERE tenant = ?1", [Col(tenant)])?;
+    let limit = page.limit;
+    let (after, skipped) = page.begin();
     let mut query = store.prepare_cached(concat!(
         "SELECT ",
         delivery_columns!(),
         " FROM delivery WHERE tenant = ?1 \
          AND (?2 IS NULL OR seq < (SELECT seq FROM delivery WHERE id = ?2 AND tenant = ?1)) \
-         ORDER BY seq DESC LIMIT ?3"
+         ORDER BY seq DESC LIMIT ?3 OFFSET ?4"
     ))?;
-    let rows = query.query_map(params![Col(tenant), Col(&after), limit], read)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let rows = query.query_map(params![Col(tenant), Col(&after), one_above(limit), skipped], read)?;
+    Ok(Listing::of(rows.collect::<Result<_, _>>()?, limit, total))
 }
 
 pub(super) fn prune(store: &Connection, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

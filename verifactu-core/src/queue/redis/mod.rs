@@ -80,8 +80,9 @@ impl RedisQueue {
     /// A queue at `redis://`, `rediss://` (TLS) or `unix://`, in the form
     /// `redis://user:password@host:port/database`. Nothing is sent before the first call, so that a
     /// server that is away keeps nobody from starting. Of a cluster, any node will do. With Sentinels the
-    /// form is `redis+sentinel://user:password@host:port,host:port/master/database`; they are asked
-    /// without user and password, which are the server's.
+    /// form is `redis+sentinel://user:password@host:port,host:port/master/database`, or
+    /// `rediss+sentinel://` if both they and the server want TLS. User and password are the server's; those
+    /// of the Sentinels, if they want any, stand at the end: `?sentinel=user:password`.
     ///
     /// # Errors
     /// [`RedisSetupError`]. None shows the address, which may hold a password.

@@ -12,7 +12,8 @@ use super::link::ANSWER;
 /// The port of a Sentinel that names none.
 const PORT: u16 = 26379;
 
-/// An address of the form `redis+sentinel://user:password@host:port,host:port/master/database`, in parts.
+/// An address of the form
+/// `redis+sentinel://user:password@host:port,host:port/master/database?sentinel=user:password`, in parts.
 pub(super) struct Named {
     /// A server in its form. Its host is that of the first Sentinel, and none of it is used.
     pub(super) server: String,
@@ -28,6 +29,10 @@ impl Named {
             return None;
         }
         let (authority, path) = rest.split_once('/')?;
+        let (path, own) = match path.split_once('?') {
+            None => (path, String::new()),
+            Some((path, query)) => (path, format!("{}@", query.strip_prefix("sentinel=")?)),
+        };
         let (user, hosts) = match authority.rsplit_once('@') {
             Some((user, hosts)) => (format!("{user}@"), hosts),
             None => (String::new(), authority),
@@ -38,7 +43,7 @@ impl Named {
         }
         let nodes: Vec<String> = hosts.split(',').map(with_port).collect();
         let server = format!("{scheme}://{user}{}/{database}", nodes.first()?);
-        let nodes = nodes.iter().map(|host| format!("{scheme}://{host}")).collect();
+        let nodes = nodes.iter().map(|host| format!("{scheme}://{own}{host}")).collect();
         Some(Some(Self { server, nodes, master: master.to_owned() }))
     }
 }

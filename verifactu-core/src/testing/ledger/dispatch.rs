@@ -12,7 +12,7 @@ use crate::{
     },
     ledger::{
         Attempt, AttemptOutcome, ChainSearch, Claim, Fenced, Hold, HoldReason, JobUpdate, Ledger,
-        LedgerErrorKind, Selection, Settlement, SlotKind, Submission, Suspects,
+        LedgerErrorKind, Page, Selection, Settlement, SlotKind, Start, Submission, Suspects,
     },
     testing::{Draft, Scene, quick_settlement},
     types::{ChainId, MessageId, Nif, RecordId},
@@ -385,8 +385,9 @@ pub async fn l37_chains_of_all_accounts_are_searched(ledger: Arc<dyn Ledger>) {
     let other = scene.of("other");
     let elsewhere = scene.accept(&*ledger, &Draft { at: scene.now(), ..other.invoice("F-1") }).await;
     let (chain, beside) = (first.record.chain, elsewhere.record.chain);
+    let page = async |search: ChainSearch, page| ledger.search_chains(&search, page).await.unwrap();
     let found = async |search: ChainSearch, after, limit| {
-        let found = ledger.search_chains(&search, after, limit).await.unwrap();
+        let found = page(search, Page::behind(after, limit)).await.items;
         found.into_iter().map(|(state, oldest)| (state.id, oldest)).collect::<Vec<_>>()
     };
     let all = ChainSearch::default;
@@ -394,6 +395,14 @@ pub async fn l37_chains_of_all_accounts_are_searched(ledger: Arc<dyn Ledger>) {
     assert_eq!(found(all(), None, 9).await, [of_first, of_other]);
     assert_eq!(found(all(), None, 1).await, [of_first]);
     assert_eq!(found(all(), Some(chain), 9).await, [of_other]);
+    for (search, skipped, items, more, total) in [
+        (all(), 0, 1, true, 2),
+        (all(), 1, 1, false, 2),
+        (ChainSearch { tenant: Some(other.tenant.clone()), ..all() }, 0, 1, false, 1),
+    ] {
+        let page = page(search, Page { start: Start::Skip(skipped), limit: 1 }).await;
+        assert_eq!((page.items.len(), page.more, page.total), (items, more, Some(total)));
+    }
     let own = ChainSearch { tenant: Some(other.tenant.clone()), ..all() };
     assert_eq!(found(own, None, 9).await, [of_other]);
     let stranger = ChainSearch { issuer: Some(Nif::parse("12345678Z").unwrap()), ..all() };

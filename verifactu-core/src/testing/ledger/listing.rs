@@ -125,7 +125,7 @@ pub async fn l51_pages_follow_one_another(ledger: Arc<dyn Ledger>) {
     }
     assert_eq!(
         ledger.list(&stranger, &none, ALL).await.unwrap(),
-        Some(Listing { total: Some(0), ..Listing::default() })
+        Some(Listing { items: Vec::new(), more: false, total: Some(0) })
     );
     assert_eq!(accepted.len(), 5);
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     job::{Failure, FailureClass, FailureSource, JobState, Progress},
-    ledger::{Fenced, Ledger, Search, Settlement},
+    ledger::{Fenced, Ledger, Page, Search, Settlement, Start},
     testing::{Draft, Scene, quick_settlement},
     types::JobId,
 };
@@ -79,16 +79,20 @@ pub async fn l71_a_search_goes_through_all_accounts(ledger: Arc<dyn Ledger>) {
         ),
         (Search { tenant: Some(scene.tenant.clone()), class: Some(FailureClass::InDoubt), ..none() }, ""),
     ];
-    let find = async |search: &Search, after: Option<JobId>, limit| {
-        let found = ledger.search(search, after, limit).await.unwrap();
-        found.iter().map(|found| found.record.invoice.number.to_string()).collect::<String>()
+    let find = async |search: &Search, start, limit| {
+        let found = ledger.search(search, Page { start, limit }).await.unwrap();
+        let numbers = found.items.iter().map(|found| found.record.invoice.number.to_string());
+        (numbers.collect::<String>(), found.more, found.total)
     };
+    let told = |numbers: &str, more, total| (numbers.to_owned(), more, Some(total));
     for (search, wanted) in cases {
-        assert_eq!(find(&search, None, 10).await, wanted, "{search:?}");
+        let total = u32::try_from(wanted.len()).unwrap();
+        assert_eq!(find(&search, Start::Skip(0), 10).await, told(wanted, false, total), "{search:?}");
     }
-    assert_eq!(find(&none(), None, 3).await, "DCB");
-    assert_eq!(find(&none(), Some(jobs[2].job.id), 10).await, "BA");
-    assert_eq!(find(&none(), Some(JobId(Uuid::nil())), 10).await, "");
+    assert_eq!(find(&none(), Start::Skip(0), 3).await, told("DCB", true, 4));
+    assert_eq!(find(&none(), Start::Skip(1), 3).await, told("CBA", false, 4));
+    assert_eq!(find(&none(), Start::After(jobs[2].job.id), 10).await, told("BA", false, 4));
+    assert_eq!(find(&none(), Start::After(JobId(Uuid::nil())), 10).await, told("", false, 4));
 }
 
 /// L72. The messages that carried a record are told in order, each with its answer once it is settled.

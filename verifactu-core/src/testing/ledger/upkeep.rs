@@ -8,7 +8,7 @@ use crate::{
     job::{JobState, Progress, Standing},
     ledger::{
         Appended, Attempt, AttemptOutcome, ChainSearch, Fenced, Hold, HoldReason, Installation, JobUpdate,
-        Ledger, Overview, Settlement,
+        Ledger, Overview, Page, Settlement,
     },
     testing::{Draft, Scene, quick_settlement},
     types::{ChainId, Text},
@@ -23,8 +23,8 @@ pub async fn l80_all_chains_come_in_pages(ledger: Arc<dyn Ledger>) {
     }
     chains.sort_unstable();
     let page = async |after: Option<ChainId>| -> Vec<ChainId> {
-        let found = ledger.search_chains(&ChainSearch::default(), after, 2).await.unwrap();
-        found.into_iter().map(|(chain, _)| chain.id).collect()
+        let found = ledger.search_chains(&ChainSearch::default(), Page::behind(after, 2)).await.unwrap();
+        found.items.into_iter().map(|(chain, _)| chain.id).collect()
     };
     assert_eq!(page(None).await, chains[..2]);
     assert_eq!(page(Some(chains[1])).await, chains[2..]);

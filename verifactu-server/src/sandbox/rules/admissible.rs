@@ -15,9 +15,11 @@ pub(super) fn huella(_: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
         .then(|| Finding::new(2000).with_detail(format!(" {canonical}")))
 }
 
+/// Of a submission marked as an incident the service was seen to take a first record that comes after
+/// others without a word.
 pub(super) fn first_record(facts: &Facts<'_>, record: Record<'_>) -> Option<Finding> {
     let first = record.at("Encadenamiento/PrimerRegistro").is_some();
-    (first && facts.system_has_records).then(|| Finding::new(2007))
+    (first && facts.system_has_records && !facts.incident).then(|| Finding::new(2007))
 }
 
 /// The service applies the margin to both sides, and not at all to a submission marked as an
