@@ -167,7 +167,7 @@ pub(super) fn mint(
 pub(super) async fn store(service: &Service, key: &ApiKey) -> Result<(), Fault> {
     let most = service.limits.keys;
     let keys = service.accounts.keys(Some(&key.tenant), Page::behind(None, 1)).await?;
-    if keys.total >= most.into() {
+    if keys.total.is_none_or(|total| total >= most) {
         return Err(Fault::Full { what: "keys", most });
     }
     Ok(service.accounts.create_key(key).await?)

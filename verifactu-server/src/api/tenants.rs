@@ -82,7 +82,7 @@ pub(super) async fn store(service: &Service, tenant: &Tenant) -> Result<bool, Fa
     if let Some(parent) = &tenant.parent {
         let most = service.limits.children;
         let children = service.accounts.tenants(Some(parent), Page::behind(None, 1)).await?;
-        if children.total >= most.into() {
+        if children.total.is_none_or(|total| total >= most) {
             return Err(Fault::Full { what: "child accounts", most });
         }
     }

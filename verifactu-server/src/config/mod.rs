@@ -32,7 +32,7 @@ use ipnet::IpNet;
 use verifactu_core::{
     authority::https,
     engine,
-    ledger::postgres::PostgresOptions,
+    ledger::{Listing, postgres::PostgresOptions},
     queue::RedisQueue,
     record::{ComputerSystem, Identification, Party, SystemId},
     types::{Environment, Nif, Secret, SecretBytes, TenantId, Text},
@@ -542,8 +542,10 @@ impl Config {
         reader.time(&mut limits.body_read, "limit-body-read")?;
         reader.time(&mut limits.write_stall, "limit-write-stall")?;
         reader.time(&mut limits.handshake, "limit-handshake")?;
-        reader.number(&mut limits.children, "limit-children", "1 or more", |n| *n >= 1)?;
-        reader.number(&mut limits.keys, "limit-keys", "1 or more", |n| *n >= 1)?;
+        // As far as lists are counted.
+        let within = |number: &u32| (1..=Listing::COUNTED).contains(number);
+        reader.number(&mut limits.children, "limit-children", "1 to 10000", within)?;
+        reader.number(&mut limits.keys, "limit-keys", "1 to 10000", within)?;
         reader.number(&mut limits.connections, "limit-connections", "1 or more", |n| *n >= 1)
     }
 }
