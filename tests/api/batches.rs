@@ -8,6 +8,28 @@ fn item(op: &str, key: &str, body: Value) -> Value {
     json!({ "op": op, "idempotencyKey": key, "body": body })
 }
 
+/// An item that is refused is told in few words, whatever was sent: the answer is not longer than the
+/// request, nor is what is kept of it.
+#[tokio::test]
+async fn refused_items_are_told_shortly() {
+    let world = World::new().await;
+    let key = world.account(json!({ "id": "acme" }), SCOPES).await;
+    let mut wrong = invoice("B-1");
+    for number in 0..200 {
+        wrong[format!("{}{number}", "sorpresa".repeat(20))] = json!(1);
+    }
+    let items: Vec<_> = (0..30).map(|number| item("send", &number.to_string(), wrong.clone())).collect();
+    let answer = world.ask("POST", "/v1/batches").key(&key).json(&json!({ "items": items })).await;
+    let location = answer.header("location").to_owned();
+    let seen = world.ask("GET", &location).key(&key).send().await;
+    for answer in [answer, seen] {
+        assert!(answer.bytes.len() < 50_000, "{} bytes", answer.bytes.len());
+        let error = &answer.body["items"][29]["error"];
+        assert_eq!(error["details"].as_array().unwrap().len(), 5, "{error}");
+        assert_eq!(error["message"], "200 fields are wrong; details names the first 5");
+    }
+}
+
 /// POST /batches: order kept; 202 {batchId, accepted, rejected, items}. GET /batches/:id: counts by state, items.
 /// Each item has its own outcome, and a repeated batch replays item by item under a new identifier.
 #[tokio::test]

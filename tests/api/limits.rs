@@ -9,7 +9,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::world::{Answer, SCOPES, World, invoice};
+use crate::world::{Answer, ISSUER, SCOPES, World, invoice};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -144,4 +144,84 @@ async fn connections_above_their_number_wait_their_turn() {
     let _idle = (connect(&world).await, connect(&world).await);
     // The idle ones lose their connections in time, and this one gets its turn.
     world.ask("GET", "/health").send().await.expect(200);
+}
+
+/// What has begun to come takes room only as far as it is here, and only of callers who show a key.
+#[tokio::test]
+async fn bodies_share_their_room() {
+    const ROOM: usize = 64 * 1024;
+    let world = World::with(|config| {
+        let limits = &mut config.limits;
+        (limits.body, limits.batch, limits.certificate, limits.bodies) = (ROOM, ROOM, ROOM, ROOM);
+    })
+    .await;
+    let key = world.account(json!({ "id": "acme" }), SCOPES).await;
+    let begin = async |header: String| {
+        let mut stream = connect(&world).await;
+        let head =
+            format!("POST /v1/send-invoice HTTP/1.1\r\nHost: x\r\n{header}Content-Length: 60000\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&[b'x'; 50_000]).await.unwrap();
+        stream
+    };
+    let send = async |body: String| {
+        world.ask("POST", "/v1/send-invoice").key(&key).idempotency("r").text(&body).await
+    };
+    let small = invoice("R-1").to_string();
+    let large = format!("{}{small}", " ".repeat(30_000));
+    let mut strangers = Vec::new();
+    for header in ["", "x-api-key: vf_none\r\n", "x-admin-key: none\r\n"] {
+        strangers.push(begin(header.to_owned()).await);
+    }
+    assert!(send(large.clone()).await.status < 300);
+
+    let known = begin(format!("x-api-key: {key}\r\n")).await;
+    let began = Instant::now();
+    loop {
+        let answer = send(large.clone()).await;
+        if answer.status >= 300 {
+            answer.fails(503, "overloaded");
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "there is no room for both");
+    }
+    assert!(send(small).await.status < 300, "there is room for little");
+    drop(known);
+    assert!(send(large).await.status < 300, "the room is free again, whatever strangers do");
+    drop(strangers);
+}
+
+#[tokio::test]
+async fn who_does_not_read_the_answers_is_cut_off() {
+    let world = World::with(|config| config.limits.write_stall = Duration::from_millis(300)).await;
+    let mut deaf = connect(&world).await;
+    let ask =
+        async { while deaf.write_all(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n").await.is_ok() {} };
+    tokio::time::timeout(PATIENCE, ask).await.expect("the connection is closed in time");
+    world.ask("GET", "/health").send().await.expect(200);
+}
+
+#[tokio::test]
+async fn accounts_have_so_many_children_and_keys() {
+    let world = World::with(|config| (config.limits.children, config.limits.keys) = (2, 2)).await;
+    let partner = world.account(json!({ "id": "firm" }), &["partner:tenants:write"]).await;
+    let child = async |id: &str| {
+        let body = json!({ "id": id, "name": "Ana Ruiz", "allowedNif": ISSUER });
+        world.ask("POST", "/v1/partner/tenants").key(&partner).json(&body).await
+    };
+    for id in ["a", "b"] {
+        child(id).await.expect(201);
+    }
+    let full = child("c").await;
+    full.fails(402, "plan_limit_reached");
+    assert_eq!(full.body["limit"], 2);
+    let body = json!({ "id": "d", "parentTenantId": "firm" });
+    let full = world.ask("POST", "/v1/admin/tenants").admin().json(&body).await;
+    full.fails(402, "plan_limit_reached");
+
+    let (one, _other) = (world.key("a", SCOPES).await, world.key("a", SCOPES).await);
+    let body = json!({ "tenantId": "a", "scopes": SCOPES });
+    let full = world.ask("POST", "/v1/admin/api-keys").admin().json(&body).await;
+    full.fails(402, "plan_limit_reached");
+    world.ask("GET", "/v1/me").key(&one).send().await.expect(200);
 }

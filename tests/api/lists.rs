@@ -46,6 +46,10 @@ async fn filters_narrow_the_lists_down() {
         assert_eq!(answer["total"], wanted.len(), "{query}");
         assert_eq!(answer["nextCursor"], Value::Null, "{query}");
     }
+    let many: Vec<_> = (0..33).map(|number| format!("p{number}=1")).collect();
+    let answer = jobs(&many.join("&")).await;
+    answer.fails(400, "validation_failed");
+    assert_eq!(answer.fields(), [""], "they are not even looked at: {}", answer.body);
     let records = |query: &str| world.ask("GET", &format!("/v1/me/invoice-records?{query}")).key(&key).send();
     for (query, wanted) in [
         ("", vec!["ANULACION", "ALTA", "ALTA"]),

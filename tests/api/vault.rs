@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::json;
+use uuid::Uuid;
 use verifactu_core::{
-    ledger::Accounts as _,
+    certificate::{Purpose, Vault},
+    ledger::{Accounts as _, ApiKey, ApiKeyId, Page},
     types::{SecretBytes, TenantId},
 };
 use verifactu_server::{Running, config::Config};
@@ -78,6 +81,68 @@ async fn a_new_key_takes_over_and_the_old_one_can_go() {
     opens(&world, &world.beside(keys(&[7, 8])).await, &key).await;
 }
 
+/// Of several processes all have to open what one seals, so the new key is known to all before it seals.
+#[tokio::test]
+async fn a_new_key_seals_only_once_it_may() {
+    let world = World::with(keys(&[1])).await;
+    let key = account(&world).await;
+    let first = world
+        .beside(|config| {
+            keys(&[1, 7])(config);
+            config.secrets.vault_seal_with = Some(1);
+        })
+        .await;
+    let body = world.sandbox_certificate();
+    world.ask_at(first.address(), "POST", "/v1/me/certificate").key(&key).json(&body).await.expect(200);
+    assert_eq!(sealed_with(&world).await, [1, 1]);
+    opens(&world, &world.running, &key).await;
+    let second = world.beside(keys(&[1, 7])).await;
+    moved(&world, 7).await;
+    opens(&world, &first, &key).await;
+    second.stop().await;
+}
+
+/// However many keys an account has had.
+#[tokio::test]
+async fn the_last_key_of_many_is_sealed_anew_too() {
+    let world = World::with(keys(&[1])).await;
+    account(&world).await;
+    let tenant = TenantId::parse("acme").unwrap();
+    let vault = Vault::new([(1, SecretBytes::new(vec![1; 32]))]).unwrap();
+    let mut key = ApiKey {
+        id: ApiKeyId(Uuid::nil()),
+        tenant: tenant.clone(),
+        name: String::new(),
+        public: String::new(),
+        hash: [0; 32],
+        scopes: std::collections::BTreeSet::new(),
+        created_at: Timestamp::UNIX_EPOCH,
+        expires_at: None,
+        revoked_at: None,
+        sealed: None,
+    };
+    for number in 1..=1200 {
+        key.id = ApiKeyId(Uuid::from_u128(number));
+        key.public = format!("{number}");
+        world.accounts.create_key(&key).await.unwrap();
+    }
+    key.id = ApiKeyId(Uuid::max());
+    key.public = "last".to_owned();
+    key.sealed = Some(vault.seal(&tenant, Purpose::ApiKey, b"vf_last").unwrap());
+    world.accounts.create_key(&key).await.unwrap();
+    let both = world.beside(keys(&[1, 7])).await;
+    let last = Page::behind(Some(ApiKeyId(Uuid::from_u128(u128::MAX - 1))), 1);
+    let until = async {
+        while world.accounts.keys(Some(&tenant), last).await.unwrap().items[0].sealed.as_ref().unwrap()[1]
+            != 7
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), until).await.expect("it is sealed anew");
+    both.stop().await;
+}
+
 /// A key that was generated is number 1, for as long as its file is there.
 #[tokio::test]
 async fn a_generated_key_gives_way_to_one_of_the_settings() {
@@ -86,8 +151,9 @@ async fn a_generated_key_gives_way_to_one_of_the_settings() {
     let file = world.directory.path().join("data/vault-key");
     let generated = std::fs::read_to_string(&file).unwrap();
     assert_eq!(generated.trim_end().len(), 44, "32 bytes in base64");
-    drop(world.beside(keys(&[2])).await);
+    let given = world.beside(keys(&[2])).await;
     moved(&world, 2).await;
+    given.stop().await;
     std::fs::remove_file(&file).unwrap();
     let service = world.beside(keys(&[2])).await;
     opens(&world, &service, &key).await;

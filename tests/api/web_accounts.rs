@@ -110,3 +110,15 @@ async fn acting_for_an_account_is_written_down_and_can_be_ended() {
     put(&world, "7").send().await.expect(200);
     me(&world, "web-7").await.expect(200);
 }
+
+/// The audit log names the operator, and whoever is not known, by identifiers that no account gets.
+#[tokio::test]
+async fn no_account_is_called_like_the_operator() {
+    for (prefix, user) in [("ad", "min"), ("no", "body")] {
+        let world = World::with(|config| prefix.clone_into(&mut config.web_account_prefix)).await;
+        put(&world, user).send().await.fails(400, "validation_failed");
+        put(&world, "other").send().await.expect(201);
+        let body = json!({ "id": format!("{prefix}{user}") });
+        world.ask("POST", "/v1/admin/tenants").admin().json(&body).await.fails(400, "validation_failed");
+    }
+}

@@ -14,5 +14,6 @@ mod place;
 mod shared;
 mod table;
 mod troubles;
+mod turns;
 mod wire;
 mod world;

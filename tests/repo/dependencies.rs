@@ -17,13 +17,13 @@ const MEMBERS: &[(&str, &[&str])] = &[
 
 /// What the model, the rules, the chain and the REST types do without.
 const NOT_IN_BARE_CORE: &[&str] =
-    &["warp", "redis", "p12-keystore", "aes-gcm", "quick-xml", "tokio", "reqwest", "rustls", "rusqlite"];
+    &["warp", "redis", "pkcs12", "aes-gcm", "quick-xml", "tokio", "reqwest", "rustls", "rusqlite"];
 
 /// What a program that only talks to the service does without.
 const NOT_IN_CLIENT: &[&str] = &[
     "warp",
     "redis",
-    "p12-keystore",
+    "pkcs12",
     "aes-gcm",
     "quick-xml",
     "rusqlite",

@@ -5,10 +5,14 @@ use std::{
     io::{self, Write as _},
     panic::PanicHookInfo,
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::{Parser, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+};
 use verifactu_server::{
     Server,
     config::{Config, Flags, LogConfig, LogFormat},
@@ -64,12 +68,21 @@ enum ChainCommand {
     Verify(VerifyArgs),
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
+/// What blocks may go on for so long once everything else has ended.
+const LAST: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
     // The default that libraries ask for; it can only be taken already if they were first.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     std::panic::set_hook(Box::new(log_panic));
-    match run(Program::parse().command).await {
+    let command = Program::parse().command;
+    let ended = Runtime::new().map_err(Into::into).and_then(|runtime| {
+        let ended = runtime.block_on(run(command));
+        // Dropped, it would wait without end for a certificate that somebody is opening.
+        runtime.shutdown_timeout(LAST);
+        ended
+    });
+    match ended {
         Ok(status) => status,
         Err(error) => {
             let mut text = error.to_string();

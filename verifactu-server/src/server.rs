@@ -22,7 +22,7 @@ use verifactu_core::{
         Authority, CircuitAuthority,
         https::{Hosts, HttpsAuthority, SetupError, Trust},
     },
-    certificate::{CertificateError, Identity, Vault, Wanted, open},
+    certificate::{CertificateError, Identity, Wanted, open},
     engine::{Engine, Parts, Worker},
     ledger::{
         Accounts, Ledger, LedgerError,
@@ -35,8 +35,8 @@ use verifactu_core::{
 };
 
 use crate::{
-    accounts::{Keys, SecretsError, Strangers, Throttle, reseal},
-    api::{Looks, Requests, Service},
+    accounts::{Keys, SecretsError, Strangers, Throttle},
+    api::{Looks, Readings, Requests, Service},
     clock::{SystemClock, UuidV7Ids},
     config::{AuthorityConfig, Config, DevelopmentIdentity, LedgerConfig, QueueConfig, Role},
     http::{self, ListenError, Listener},
@@ -153,6 +153,8 @@ impl Builder {
             webhooks: webhooks.clone(),
             environment: config.environment,
             role: config.role,
+            bodies: http::room(&config.limits),
+            readings: Readings::default(),
             limits: config.limits,
             plans: config.plans,
             requests: Requests::default(),
@@ -173,10 +175,10 @@ impl Builder {
         let worker = match config.role {
             Role::Api => tokio::spawn(async {}),
             Role::All | Role::Worker => {
-                tokio::spawn(reseal_all(accounts.clone(), service.keys.vault.clone()));
                 let upkeep = Upkeep {
                     ledger: engine.ledger().clone(),
                     accounts: accounts.clone(),
+                    vault: service.keys.vault.clone(),
                     clock: clock.clone(),
                     keep: config.keep,
                 };
@@ -388,14 +390,6 @@ async fn count_for_ever(service: Arc<Service>, mut stop: watch::Receiver<bool>) 
         if stopped {
             return;
         }
-    }
-}
-
-/// Moves what is sealed to the newest vault key. What fails is tried again at the next start.
-async fn reseal_all(accounts: Arc<dyn Accounts>, vault: Arc<Vault>) {
-    if let Err(error) = reseal(&*accounts, &vault).await {
-        let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "not everything was sealed with the newest vault key");
     }
 }
 

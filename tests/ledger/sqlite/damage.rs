@@ -27,6 +27,28 @@ async fn a_ledger_belongs_to_one_environment() {
     place.open().probe().await.unwrap();
 }
 
+/// The ledger holds names and amounts, and its directory may be open to others.
+#[cfg(unix)]
+#[tokio::test]
+async fn only_its_owner_may_read_a_ledger() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new();
+    let directory = place.path().parent().unwrap().to_owned();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+    let ledger = place.open();
+    ledger.probe().await.unwrap();
+    let mut names = Vec::new();
+    for file in fs::read_dir(&directory).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", file.file_name());
+        names.push(file.file_name().into_string().unwrap());
+    }
+    names.sort();
+    assert_eq!(names, ["ledger.db", "ledger.db-lock", "ledger.db-shm", "ledger.db-wal"]);
+    drop(ledger);
+}
+
 #[tokio::test]
 async fn a_newer_schema_is_refused() {
     let place = Place::new();

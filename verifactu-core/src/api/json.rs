@@ -6,6 +6,7 @@
 use std::{cell::Cell, cell::RefCell, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use zeroize::Zeroize;
 
 /// The deepest nesting of arrays and objects.
 pub const MAX_DEPTH: usize = 32;
@@ -32,6 +33,18 @@ pub enum Json {
     Array(Vec<Json>),
     /// An object; no key occurs twice.
     Object(Vec<(Box<str>, Json)>),
+}
+
+/// Overwrites every text, for a document that holds a secret.
+impl Zeroize for Json {
+    fn zeroize(&mut self) {
+        match self {
+            Self::Null | Self::Bool(_) => {}
+            Self::Number(text) | Self::String(text) => text.zeroize(),
+            Self::Array(items) => items.iter_mut().for_each(Zeroize::zeroize),
+            Self::Object(members) => members.iter_mut().for_each(|(_, value)| value.zeroize()),
+        }
+    }
 }
 
 /// Why a body could not be read.

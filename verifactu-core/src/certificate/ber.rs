@@ -60,6 +60,14 @@ pub(crate) fn take<'a>(input: &mut &'a [u8], tag: u8) -> Result<&'a [u8], BerErr
     Ok(content)
 }
 
+/// A non-negative INTEGER; what is too large for the type saturates, and is then out of bounds.
+pub(crate) fn number(content: &[u8]) -> u32 {
+    match content {
+        [first, ..] if first & 0x80 != 0 => 0,
+        _ => content.iter().fold(0_u32, |number, digit| number.saturating_mul(256) | u32::from(*digit)),
+    }
+}
+
 /// Appends one DER value.
 pub(crate) fn encode(tag: u8, content: &[u8], out: &mut Vec<u8>) {
     out.push(tag);

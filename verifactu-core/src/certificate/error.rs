@@ -55,12 +55,15 @@ pub enum Malformed {
     /// More keys, certificates or encrypted parts than a certificate file has.
     #[error("the file has too many parts")]
     TooManyParts,
+    /// The parts together ask for more than three million hashes of the passphrase.
+    #[error("opening the file takes more than 3 000 000 iterations; export it again with fewer")]
+    TooMuchWork,
     /// Not the structure of a PKCS#12 file.
     #[error("not a PKCS#12 file")]
     NotPkcs12(#[from] BerError),
     /// The frame is a PKCS#12 file, its content is not.
     #[error("the content of the file cannot be read")]
-    Content(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Content,
     /// No private key.
     #[error("there is no private key in the file")]
     NoKey,

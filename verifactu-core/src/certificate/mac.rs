@@ -7,7 +7,10 @@
 use aws_lc_rs::{digest, hmac};
 use zeroize::Zeroizing;
 
-use super::ber::{BerError, INTEGER, OCTET_STRING, OID, SEQUENCE, take};
+use super::{
+    ber::{BerError, INTEGER, OCTET_STRING, OID, SEQUENCE, number, take},
+    cipher::bmp,
+};
 
 /// A file chooses how much work its passphrase costs; above this it is not opened.
 const MAX_ITERATIONS: u32 = 1_000_000;
@@ -39,6 +42,15 @@ impl<'a> Mac<'a> {
         Ok(Self { digest, expected, salt, iterations })
     }
 
+    /// How often [`check`](Self::check) hashes the passphrase.
+    pub(super) fn cost(&self) -> u32 {
+        if self.is_within_bounds() { self.iterations } else { 0 }
+    }
+
+    fn is_within_bounds(&self) -> bool {
+        (1..=MAX_ITERATIONS).contains(&self.iterations)
+    }
+
     /// Compares the code of `data` in constant time.
     pub(super) fn check(&self, passphrase: &str, data: &[u8]) -> MacOutcome {
         let (hash, mac) = match self.digest {
@@ -54,13 +66,10 @@ impl<'a> Mac<'a> {
             },
             _ => return MacOutcome::Unsupported,
         };
-        if !(1..=MAX_ITERATIONS).contains(&self.iterations) {
+        if !self.is_within_bounds() {
             return MacOutcome::Unsupported;
         }
-        // UTF-16 with a closing zero.
-        let text: Zeroizing<Vec<u8>> =
-            Zeroizing::new(passphrase.encode_utf16().chain([0]).flat_map(u16::to_be_bytes).collect());
-        let key = hmac::Key::new(mac, &derive(hash, &text, self.salt, self.iterations));
+        let key = hmac::Key::new(mac, &derive(hash, &bmp(passphrase), self.salt, self.iterations));
         match hmac::verify(&key, data, self.expected) {
             Ok(()) => MacOutcome::Good,
             Err(_) => MacOutcome::Wrong,
@@ -91,12 +100,4 @@ fn derive(
         key = digest::digest(hash, key.as_ref());
     }
     Zeroizing::new(key.as_ref().to_vec())
-}
-
-/// A non-negative INTEGER; what is too large for the type saturates, and is then out of bounds.
-fn number(content: &[u8]) -> u32 {
-    match content {
-        [first, ..] if first & 0x80 != 0 => 0,
-        _ => content.iter().fold(0_u32, |number, digit| number.saturating_mul(256) | u32::from(*digit)),
-    }
 }

@@ -6,6 +6,7 @@
 //! Whether the issuer is trusted is the authority's business and is not decided here.
 
 mod ber;
+mod cipher;
 mod error;
 mod holder;
 mod identity;

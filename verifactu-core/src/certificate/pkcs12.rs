@@ -1,18 +1,21 @@
 //! Opening of PKCS#12 files (`.p12`, `.pfx`) in every shape met in the field.
 //!
-//! The frame is read here: it is rewritten as DER (Firefox, NSS), the integrity code is checked
-//! over the original bytes, and the ciphers are noted. The content then goes to `p12-keystore`,
-//! which decrypts it. Keys and certificates are paired by the public key and never by the labels in
-//! the file, which are often wrong.
+//! The frame is rewritten as DER (Firefox, NSS), and the integrity code is checked over the original
+//! bytes. Keys and certificates are paired by the public key and never by the labels in the file,
+//! which are often wrong.
 //!
-//! Opening costs up to some hundred milliseconds, because files choose how often their passphrase
-//! is hashed; call it where blocking is allowed.
+//! A file says for every encrypted part how often its passphrase is hashed. What all of them ask for
+//! is added up before any of it is done, and again when an opened part turns out to hold encrypted
+//! keys. Bags of other kinds (secrets, lists of revocations) are passed over unopened.
+//!
+//! Opening costs up to some seconds of hashing; call it where blocking is allowed.
 
 use jiff::Timestamp;
-use p12_keystore::{Pkcs12Archive, error::Error as ArchiveError};
+use zeroize::Zeroizing;
 
 use super::{
     ber::{self, BerError, CONTEXT_0, INTEGER, OCTET_STRING, OID, SEQUENCE, take},
+    cipher::{Closed, Encrypted},
     error::{CertificateError, Malformed},
     identity::{Identity, pair},
     mac::{Mac, MacOutcome},
@@ -24,17 +27,19 @@ use crate::types::{Nif, Secret, SecretBytes};
 pub const MAX_FILE: usize = 128 * 1024;
 const MAX_KEYS: usize = 16;
 const MAX_CERTIFICATES: usize = 64;
-/// Each encrypted part may cost a million hashes.
 const MAX_ENCRYPTED_PARTS: usize = 24;
+/// How often all parts together, the integrity code among them, may have the passphrase hashed.
+/// Firefox asks for 600 000 for each of three, and no other program for as much.
+const MAX_WORK: u64 = 3_000_000;
 
 const DATA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01];
 const ENCRYPTED_DATA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x06];
+/// The tag of the encrypted bytes of an EncryptedContentInfo: `[0]` in place of an octet string's.
+const IMPLICIT_0: u8 = 0x80;
+const KEY_BAG: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x0a, 0x01, 0x01];
 const SHROUDED_KEY_BAG: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x0a, 0x01, 0x02];
-/// 1.2.840.113549.1.12.1, whose six children are PKCS#12's own ciphers.
-const PKCS12_PBE: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x01];
-const PBES2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0d];
-const PBKDF2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0c];
-const AES: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01];
+const CERTIFICATE_BAG: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x0a, 0x01, 0x03];
+const X509: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x16, 0x01];
 
 /// Which of several identities in a file is wanted, and at what time it must be valid.
 #[derive(Clone, Copy, Debug)]
@@ -64,27 +69,50 @@ pub fn open(file: &[u8], passphrase: &Secret, wanted: Wanted<'_>) -> Result<Open
     if file.len() > MAX_FILE {
         return Err(Malformed::TooLarge.into());
     }
-    let der = ber::to_der(file).map_err(Malformed::from)?;
+    let der = Zeroizing::new(ber::to_der(file).map_err(Malformed::from)?);
     let frame = Frame::read(&der).map_err(Malformed::from)?;
+    let mut bags = Bags::default();
+    let safes = read_safes(frame.content, &mut bags).map_err(Malformed::from)?;
+    let proof = frame.mac.as_ref().map_or(0, Mac::cost);
+    affordable(proof, &safes, &bags.shrouded)?;
     match frame.mac.as_ref().map(|mac| mac.check(passphrase.expose(), frame.content)) {
         None | Some(MacOutcome::Good) => {}
         Some(MacOutcome::Wrong) => return Err(CertificateError::WrongPassphrase),
         Some(MacOutcome::Unsupported) => return Err(CertificateError::UnsupportedMac),
     }
-    let mut ciphers = Ciphers::default();
-    let safes = rewrite_safes(frame.content, &mut ciphers).map_err(Malformed::from)?;
-    if ciphers.parts > MAX_ENCRYPTED_PARTS {
-        return Err(Malformed::TooManyParts.into());
+    // A passphrase that passed the integrity code is right, so what fails after it is the file's fault.
+    // Without integrity code, a wrong passphrase shows itself as content that makes no sense.
+    let garbled = || match frame.mac {
+        Some(_) => CertificateError::from(Malformed::Content),
+        None => CertificateError::WrongPassphrase,
+    };
+    let decrypt = |part: &Encrypted| {
+        part.decrypt(passphrase.expose()).map_err(|closed| match closed {
+            Closed::Cipher => CertificateError::LegacyEncryption,
+            Closed::Garbled => garbled(),
+        })
+    };
+    for safe in &safes {
+        let content = ber::to_der(&decrypt(safe)?).map(Zeroizing::new).map_err(|_| garbled())?;
+        bags.read(&content).map_err(|_| garbled())?;
     }
-    // The decoder derives the keys of the old ciphers from the first plane of Unicode only.
-    let beyond = passphrase.expose().chars().any(|character| character > '\u{ffff}');
-    if ciphers.unreadable || (ciphers.legacy && beyond) {
-        return Err(CertificateError::LegacyEncryption);
+    affordable(proof, &safes, &bags.shrouded)?;
+    for shrouded in &bags.shrouded {
+        let key = decrypt(shrouded)?;
+        check_key(&key).map_err(|_| garbled())?;
+        bags.keys.push(SecretBytes::new(key.to_vec()));
     }
-    let archive = Pkcs12Archive::from_pkcs12(&without_mac(&safes), passphrase.expose())
-        .map_err(|error| refusal(error, frame.mac.is_some(), &ciphers))?;
-    let identity = choose(archive, wanted)?;
-    Ok(Opened { identity, normalized_from_legacy: ciphers.legacy })
+    let normalized_from_legacy = safes.iter().chain(&bags.shrouded).any(Encrypted::is_old);
+    Ok(Opened { identity: choose(&bags, wanted)?, normalized_from_legacy })
+}
+
+/// Whether the encrypted parts keep within the bounds of what may be asked for.
+fn affordable(proof: u32, safes: &[Encrypted], keys: &[Encrypted]) -> Result<(), Malformed> {
+    if safes.len() + keys.len() > MAX_ENCRYPTED_PARTS {
+        return Err(Malformed::TooManyParts);
+    }
+    let parts = safes.iter().chain(keys).map(|part| u64::from(part.cost()));
+    if u64::from(proof) + parts.sum::<u64>() > MAX_WORK { Err(Malformed::TooMuchWork) } else { Ok(()) }
 }
 
 /// `PFX ::= SEQUENCE { version 3, ContentInfo { data, [0] OCTET STRING }, MacData OPTIONAL }`
@@ -111,131 +139,93 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The ciphers named in the file. Bags that are encrypted twice show only the outer one.
+/// What the safes of a file hold.
 #[derive(Default)]
-struct Ciphers {
-    parts: usize,
-    legacy: bool,
-    unreadable: bool,
+struct Bags {
+    /// Private keys, PKCS#8.
+    keys: Vec<SecretBytes>,
+    /// Private keys that are encrypted once more.
+    shrouded: Vec<Encrypted>,
+    /// X.509 in DER, as far as anybody looked.
+    certificates: Vec<Vec<u8>>,
 }
 
-impl Ciphers {
-    /// Notes an AlgorithmIdentifier.
-    fn note(&mut self, mut algorithm: &[u8]) -> Result<(), BerError> {
-        self.parts += 1;
-        let oid = take(&mut algorithm, OID)?;
-        if oid.starts_with(PKCS12_PBE) {
-            self.legacy = true;
-        } else if oid == PBES2 {
-            let mut parameters = take(&mut algorithm, SEQUENCE)?;
-            let derivation = take(&mut take(&mut parameters, SEQUENCE)?, OID)?;
-            let cipher = take(&mut take(&mut parameters, SEQUENCE)?, OID)?;
-            // No program writes scrypt by itself, and a file could make it cost a gigabyte.
-            self.unreadable |= derivation != PBKDF2 || !cipher.starts_with(AES);
-        } else {
-            self.unreadable = true;
+impl Bags {
+    /// Takes what there is in a SafeContents.
+    fn read(&mut self, mut safe: &[u8]) -> Result<(), BerError> {
+        let mut bags = take(&mut safe, SEQUENCE)?;
+        while !bags.is_empty() {
+            let mut bag = take(&mut bags, SEQUENCE)?;
+            let kind = take(&mut bag, OID)?;
+            let mut value = take(&mut bag, CONTEXT_0)?;
+            if kind == KEY_BAG {
+                check_key(value)?;
+                self.keys.push(SecretBytes::new(value.to_vec()));
+            } else if kind == SHROUDED_KEY_BAG {
+                let mut key = take(&mut value, SEQUENCE)?;
+                let algorithm = take(&mut key, SEQUENCE)?;
+                self.shrouded.push(Encrypted::read(algorithm, take(&mut key, OCTET_STRING)?)?);
+            } else if kind == CERTIFICATE_BAG {
+                let mut certificate = take(&mut value, SEQUENCE)?;
+                if take(&mut certificate, OID)? == X509 {
+                    let der = take(&mut take(&mut certificate, CONTEXT_0)?, OCTET_STRING)?;
+                    self.certificates.push(der.to_vec());
+                }
+            }
         }
         Ok(())
     }
 }
 
-/// Rewrites the AuthenticatedSafe and the plain safes in it as DER, and notes the ciphers.
-fn rewrite_safes(content: &[u8], ciphers: &mut Ciphers) -> Result<Vec<u8>, BerError> {
-    let der = ber::to_der(content)?;
+/// Whether this is a PKCS#8 key: `SEQUENCE { version, algorithm, OCTET STRING, … }`.
+fn check_key(mut der: &[u8]) -> Result<(), BerError> {
+    let mut key = take(&mut der, SEQUENCE)?;
+    take(&mut key, INTEGER)?;
+    take(&mut take(&mut key, SEQUENCE)?, OID)?;
+    take(&mut key, OCTET_STRING)?;
+    Ok(())
+}
+
+/// Takes apart an AuthenticatedSafe: the bags of the plain safes, and the encrypted safes as they are.
+fn read_safes(content: &[u8], bags: &mut Bags) -> Result<Vec<Encrypted>, BerError> {
+    let der = Zeroizing::new(ber::to_der(content)?);
     let mut infos = take(&mut der.as_slice(), SEQUENCE)?;
-    let mut rewritten = Vec::with_capacity(der.len());
+    let mut encrypted = Vec::new();
     while !infos.is_empty() {
-        let info = take(&mut infos, SEQUENCE)?;
-        let mut fields = info;
-        let kind = take(&mut fields, OID)?;
-        let mut explicit = take(&mut fields, CONTEXT_0)?;
+        let mut info = take(&mut infos, SEQUENCE)?;
+        let kind = take(&mut info, OID)?;
+        let mut explicit = take(&mut info, CONTEXT_0)?;
         if kind == DATA {
-            let bags = ber::to_der(take(&mut explicit, OCTET_STRING)?)?;
-            note_bags(&bags, ciphers)?;
-            encode_data(&bags, &mut rewritten);
+            bags.read(&Zeroizing::new(ber::to_der(take(&mut explicit, OCTET_STRING)?)?))?;
         } else if kind == ENCRYPTED_DATA {
             let mut data = take(&mut explicit, SEQUENCE)?;
             take(&mut data, INTEGER)?;
-            let mut encrypted = take(&mut data, SEQUENCE)?;
-            take(&mut encrypted, OID)?;
-            ciphers.note(take(&mut encrypted, SEQUENCE)?)?;
-            ber::encode(SEQUENCE, info, &mut rewritten);
+            let mut safe = take(&mut data, SEQUENCE)?;
+            take(&mut safe, OID)?;
+            let algorithm = take(&mut safe, SEQUENCE)?;
+            encrypted.push(Encrypted::read(algorithm, take(&mut safe, IMPLICIT_0)?)?);
         } else {
             return Err(BerError::Unexpected);
         }
     }
-    let mut safes = Vec::with_capacity(rewritten.len() + 8);
-    ber::encode(SEQUENCE, &rewritten, &mut safes);
-    Ok(safes)
+    Ok(encrypted)
 }
 
-fn note_bags(mut safe: &[u8], ciphers: &mut Ciphers) -> Result<(), BerError> {
-    let mut bags = take(&mut safe, SEQUENCE)?;
-    while !bags.is_empty() {
-        let mut bag = take(&mut bags, SEQUENCE)?;
-        if take(&mut bag, OID)? == SHROUDED_KEY_BAG {
-            let mut key = take(&mut take(&mut bag, CONTEXT_0)?, SEQUENCE)?;
-            ciphers.note(take(&mut key, SEQUENCE)?)?;
-        }
-    }
-    Ok(())
-}
-
-/// A PFX without integrity code around the safes.
-fn without_mac(safes: &[u8]) -> Vec<u8> {
-    let mut fields = Vec::with_capacity(safes.len() + 64);
-    ber::encode(INTEGER, &[3], &mut fields);
-    encode_data(safes, &mut fields);
-    let mut pfx = Vec::with_capacity(fields.len() + 8);
-    ber::encode(SEQUENCE, &fields, &mut pfx);
-    pfx
-}
-
-/// `ContentInfo { data, [0] OCTET STRING }`
-fn encode_data(content: &[u8], out: &mut Vec<u8>) {
-    let mut octets = Vec::with_capacity(content.len() + 8);
-    ber::encode(OCTET_STRING, content, &mut octets);
-    let mut info = Vec::with_capacity(octets.len() + 24);
-    ber::encode(OID, DATA, &mut info);
-    ber::encode(CONTEXT_0, &octets, &mut info);
-    ber::encode(SEQUENCE, &info, out);
-}
-
-/// A passphrase that passed the integrity code is right, so what fails after it is the file's
-/// fault. Without integrity code, a wrong passphrase shows itself as content that makes no sense.
-fn refusal(error: ArchiveError, checked: bool, ciphers: &Ciphers) -> CertificateError {
-    match error {
-        ArchiveError::UnsupportedEncryptionScheme | ArchiveError::UnsupportedMacAlgorithm => {
-            CertificateError::LegacyEncryption
-        }
-        ArchiveError::Pkcs5Error(_)
-        | ArchiveError::UnpadError
-        | ArchiveError::DerError(_)
-        | ArchiveError::InvalidPrivateKey
-            if !checked && ciphers.parts > 0 =>
-        {
-            CertificateError::WrongPassphrase
-        }
-        other => Malformed::Content(Box::new(other)).into(),
-    }
-}
-
-fn choose(archive: Pkcs12Archive, wanted: Wanted<'_>) -> Result<Identity, CertificateError> {
-    if archive.keys.is_empty() {
+fn choose(bags: &Bags, wanted: Wanted<'_>) -> Result<Identity, CertificateError> {
+    if bags.keys.is_empty() {
         return Err(Malformed::NoKey.into());
     }
-    if archive.certs.is_empty() {
+    if bags.certificates.is_empty() {
         return Err(Malformed::NoCertificate.into());
     }
-    if archive.keys.len() > MAX_KEYS || archive.certs.len() > MAX_CERTIFICATES {
+    if bags.keys.len() > MAX_KEYS || bags.certificates.len() > MAX_CERTIFICATES {
         return Err(Malformed::TooManyParts.into());
     }
-    let ders: Vec<&[u8]> = archive.certs.iter().map(|bag| bag.cert.as_der()).collect();
+    let ders: Vec<&[u8]> = bags.certificates.iter().map(Vec::as_slice).collect();
     let mut pairs: Vec<(SecretBytes, Certificate)> = Vec::new();
     let mut unusable = 0;
-    for bag in &archive.keys {
-        let key = SecretBytes::new(bag.key.as_der().to_vec());
-        let Ok(mut certified) = pair(&key, Vec::new()) else {
+    for key in &bags.keys {
+        let Ok(mut certified) = pair(key, Vec::new()) else {
             unusable += 1;
             continue;
         };
@@ -247,7 +237,7 @@ fn choose(archive: Pkcs12Archive, wanted: Wanted<'_>) -> Result<Identity, Certif
         }
     }
     if pairs.is_empty() {
-        return Err(if unusable == archive.keys.len() {
+        return Err(if unusable == bags.keys.len() {
             CertificateError::UnsupportedKey
         } else {
             Malformed::NoMatchingPair.into()

@@ -2,8 +2,8 @@
 //!
 //! A sealed value opens only for the account and the purpose it was sealed for, because both are
 //! authenticated with it: a value copied into another account's row does not open. Each value names
-//! the key that sealed it, so keys can be replaced: add the new one, seal again at leisure, remove
-//! the old one.
+//! the key that sealed it, so keys can be replaced: add the new one wherever values are opened, then let
+//! it seal, seal again at leisure, remove the old one.
 //!
 //! Layout: format (1 octet), key number (1), nonce (12), ciphertext with its tag (16 more than the
 //! text).
@@ -34,6 +34,8 @@ pub enum Purpose {
 pub struct Vault {
     /// Ascending by number; never empty.
     keys: Vec<(u8, Aes256Gcm)>,
+    /// The number of the key that seals; one of those.
+    sealing: u8,
 }
 
 /// Why a value is not sealed or does not open.
@@ -53,6 +55,12 @@ pub enum VaultError {
     #[error("vault key {number} is given twice")]
     DuplicateKey {
         /// The number.
+        number: u8,
+    },
+    /// The key that shall seal is not among ours.
+    #[error("vault key {number} shall seal, but is not configured")]
+    NotGiven {
+        /// The key's number.
         number: u8,
     },
     /// The key that sealed the value is not among ours.
@@ -97,27 +105,35 @@ impl Vault {
             }
             ready.push((number, cipher));
         }
-        if ready.is_empty() {
-            return Err(VaultError::NoKey);
-        }
         ready.sort_by_key(|(number, _)| *number);
-        Ok(Self { keys: ready })
+        let sealing = ready.last().ok_or(VaultError::NoKey)?.0;
+        Ok(Self { keys: ready, sealing })
     }
 
-    /// Seals with the newest key and a random nonce.
+    /// The same vault, sealing with the key of this number: for as long as others do not know newer ones.
+    ///
+    /// # Errors
+    /// [`VaultError::NotGiven`].
+    pub fn sealing_with(self, number: u8) -> Result<Self, VaultError> {
+        let known = self.keys.iter().any(|(known, _)| *known == number);
+        if known { Ok(Self { sealing: number, ..self }) } else { Err(VaultError::NotGiven { number }) }
+    }
+
+    /// Seals with the newest key, or the one that was chosen, and a random nonce.
     ///
     /// # Errors
     /// [`VaultError::Random`].
     pub fn seal(&self, tenant: &TenantId, purpose: Purpose, secret: &[u8]) -> Result<Vec<u8>, VaultError> {
-        let (number, cipher) = self.keys.last().ok_or(VaultError::NoKey)?;
+        let number = self.sealing;
+        let cipher = self.cipher(number).ok_or(VaultError::NoKey)?;
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce).map_err(|_| VaultError::Random)?;
-        let aad = associated_data(*number, purpose, tenant);
+        let aad = associated_data(number, purpose, tenant);
         let ciphertext = cipher
             .encrypt((&nonce).into(), Payload { msg: secret, aad: &aad })
             .map_err(|_| VaultError::Refused)?;
         let mut sealed = Vec::with_capacity(2 + NONCE + ciphertext.len());
-        sealed.extend_from_slice(&[FORMAT, *number]);
+        sealed.extend_from_slice(&[FORMAT, number]);
         sealed.extend_from_slice(&nonce);
         sealed.extend_from_slice(&ciphertext);
         Ok(sealed)
@@ -135,11 +151,7 @@ impl Vault {
     ) -> Result<SecretBytes, VaultError> {
         let [FORMAT, number, rest @ ..] = sealed else { return Err(VaultError::Malformed) };
         let (nonce, ciphertext) = rest.split_first_chunk::<NONCE>().ok_or(VaultError::Malformed)?;
-        let (_, cipher) = self
-            .keys
-            .iter()
-            .find(|(other, _)| other == number)
-            .ok_or(VaultError::UnknownKey { number: *number })?;
+        let cipher = self.cipher(*number).ok_or(VaultError::UnknownKey { number: *number })?;
         let aad = associated_data(*number, purpose, tenant);
         cipher
             .decrypt(nonce.into(), Payload { msg: ciphertext, aad: &aad })
@@ -147,10 +159,21 @@ impl Vault {
             .map_err(|_| VaultError::Refused)
     }
 
-    /// Whether a sealed value was sealed with the newest key, so that it need not be sealed again.
+    /// Whether a sealed value need not be sealed again: it was sealed with the key that seals now, or
+    /// with a newer one.
     #[must_use]
     pub fn is_current(&self, sealed: &[u8]) -> bool {
-        matches!((sealed, self.keys.last()), ([FORMAT, number, ..], Some((newest, _))) if number == newest)
+        matches!(sealed, [FORMAT, number, ..] if *number >= self.sealing)
+    }
+
+    /// Whether there are keys older than the one that seals.
+    #[must_use]
+    pub fn has_older_keys(&self) -> bool {
+        self.keys.iter().any(|(number, _)| *number < self.sealing)
+    }
+
+    fn cipher(&self, number: u8) -> Option<&Aes256Gcm> {
+        self.keys.iter().find(|(known, _)| *known == number).map(|(_, cipher)| cipher)
     }
 }
 

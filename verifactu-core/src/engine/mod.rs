@@ -101,6 +101,7 @@ mod presenter;
 mod reconcile;
 mod restore;
 mod settle;
+mod turns;
 mod verify;
 mod worker;
 

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use crate::queue::Taken;
 
-use super::{Engine, EngineError};
+use super::{Engine, EngineError, turns::Turns};
 
 /// The longest sleep without a look at the queue. Bounds how late a worker sees a clock that was set.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -29,8 +29,9 @@ impl Worker {
         let engine = Arc::new(self.engine);
         let mut tasks = tokio::task::JoinSet::new();
         let mut sweep = tasks.spawn(sweep_for_ever(engine.clone(), stop.clone(), Duration::ZERO)).id();
+        let turns = Arc::new(Turns::among(concurrency));
         for _ in 0..concurrency.max(1) {
-            tasks.spawn(dispatch_for_ever(engine.clone(), stop.clone()));
+            tasks.spawn(dispatch_for_ever(engine.clone(), turns.clone(), stop.clone()));
         }
         while let Some(ended) = tasks.join_next().await {
             match ended {
@@ -40,7 +41,7 @@ impl Worker {
                 }
                 Err(error) if error.is_panic() => {
                     tracing::error!("a dispatch panicked; its worker starts anew");
-                    tasks.spawn(dispatch_for_ever(engine.clone(), stop.clone()));
+                    tasks.spawn(dispatch_for_ever(engine.clone(), turns.clone(), stop.clone()));
                 }
                 _ => {}
             }
@@ -74,8 +75,37 @@ impl Engine {
     /// # Errors
     /// [`EngineError`]; a chain that was taken stays due.
     pub async fn dispatch_next(&self) -> Result<bool, EngineError> {
-        let now = self.parts.clock.now();
-        let Some(taken) = self.parts.queue.take(now, self.settings.lease).await? else { return Ok(false) };
+        let Some(taken) = self.take().await? else { return Ok(false) };
+        self.dispatch_taken(taken).await?;
+        Ok(true)
+    }
+
+    /// As [`dispatch_next`](Self::dispatch_next), but puts the chain back if its account has its share.
+    async fn dispatch_next_in_turn(&self, turns: &Turns) -> Result<bool, EngineError> {
+        let Some(taken) = self.take().await? else { return Ok(false) };
+        let state = match self.parts.ledger.chain(taken.chain).await {
+            Ok(state) => state,
+            Err(error) => return self.put_back(taken).await.and(Err(error.into())),
+        };
+        let turn = state.map(|state| turns.begin(state.key.tenant));
+        match turn {
+            Some(None) => self.put_back(taken).await?,
+            _ => self.dispatch_taken(taken).await?,
+        }
+        Ok(true)
+    }
+
+    async fn take(&self) -> Result<Option<Taken>, EngineError> {
+        Ok(self.parts.queue.take(self.parts.clock.now(), self.settings.lease).await?)
+    }
+
+    /// Has a chain looked at again in a moment.
+    async fn put_back(&self, taken: Taken) -> Result<(), EngineError> {
+        let again = self.parts.clock.now() + LONGEST_WAIT;
+        Ok(self.parts.queue.finish(taken, Some(again)).await?)
+    }
+
+    async fn dispatch_taken(&self, taken: Taken) -> Result<(), EngineError> {
         let chain = taken.chain;
         let result = {
             let dispatch = self.dispatch(chain);
@@ -91,15 +121,10 @@ impl Engine {
             // Not before now, so that a chain with a long backlog takes its turn behind the others.
             Ok(next) => {
                 let now = self.parts.clock.now();
-                self.parts.queue.finish(taken, next.map(|due| due.max(now))).await?;
+                Ok(self.parts.queue.finish(taken, next.map(|due| due.max(now))).await?)
             }
-            Err(error) => {
-                let again = self.parts.clock.now() + LONGEST_WAIT;
-                self.parts.queue.finish(taken, Some(again)).await?;
-                return Err(error);
-            }
+            Err(error) => self.put_back(taken).await.and(Err(error)),
         }
-        Ok(true)
     }
 
     /// Prolongs a lease. Losing it is no error here: the ledger's epoch keeps a late writer out.
@@ -112,12 +137,12 @@ impl Engine {
     }
 }
 
-async fn dispatch_for_ever(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
+async fn dispatch_for_ever(engine: Arc<Engine>, turns: Arc<Turns>, mut stop: watch::Receiver<bool>) {
     loop {
         if *stop.borrow() || stop.has_changed().is_err() {
             return;
         }
-        let idle = match engine.dispatch_next().await {
+        let idle = match engine.dispatch_next_in_turn(&turns).await {
             Ok(true) => continue,
             Ok(false) => engine.parts.queue.wait(engine.parts.clock.now(), LONGEST_WAIT),
             Err(error) => {

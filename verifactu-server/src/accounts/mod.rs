@@ -10,6 +10,6 @@ pub use secrets::SecretsError;
 
 pub(crate) use key::KeyText;
 pub(crate) use rates::{Standing, Throttle, whole_seconds};
-pub(crate) use reseal::reseal;
+pub(crate) use reseal::{Found, reseal};
 pub(crate) use secrets::Keys;
 pub(crate) use strangers::{Origin, Strangers};

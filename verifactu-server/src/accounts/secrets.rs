@@ -82,11 +82,12 @@ impl Keys {
             let key = BASE64.decode(text.expose()).map_err(|_| SecretsError::Content { file })?;
             vault_keys.push((GENERATED, SecretBytes::new(key)));
         }
-        Ok(Self {
-            admin,
-            pepper: Pepper::new(&pepper).ok_or(SecretsError::Pepper)?,
-            vault: Arc::new(Vault::new(vault_keys)?),
-        })
+        let vault = Vault::new(vault_keys)?;
+        let vault = match given.vault_seal_with {
+            Some(number) => vault.sealing_with(number)?,
+            None => vault,
+        };
+        Ok(Self { admin, pepper: Pepper::new(&pepper).ok_or(SecretsError::Pepper)?, vault: Arc::new(vault) })
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 use verifactu_core::{
     api::{self, ApiKeys, CreatedApiKey, NewApiKey, RevokedApiKey, Scope},
-    ledger::{ApiKey, ApiKeyId, Tenant},
+    ledger::{ApiKey, ApiKeyId, Page, Tenant},
     types::{TenantId, Text},
 };
 
@@ -126,7 +126,7 @@ async fn make(
     let (text, key) = mint(service, &tenant.id, &scopes)?;
     let name_of_key = name.as_ref().map(ToString::to_string).unwrap_or_default();
     let key = ApiKey { name: name_of_key, expires_at, ..key };
-    service.accounts.create_key(&key).await?;
+    store(service, &key).await?;
     let subject = format!("{}/{}", key.tenant, key.id.0);
     service.audit(actor, "api_key.create", subject, call.request).await?;
     let created = CreatedApiKey {
@@ -161,6 +161,16 @@ pub(super) fn mint(
         sealed: None,
     };
     Ok((text, key))
+}
+
+/// Stores a new key. Revoked ones count too, because they are kept.
+pub(super) async fn store(service: &Service, key: &ApiKey) -> Result<(), Fault> {
+    let most = service.limits.keys;
+    let keys = service.accounts.keys(Some(&key.tenant), Page::behind(None, 1)).await?;
+    if keys.total.is_none_or(|total| total >= most) {
+        return Err(Fault::Full { what: "keys", most });
+    }
+    Ok(service.accounts.create_key(key).await?)
 }
 
 /// One page of the keys; with an account, of its own.

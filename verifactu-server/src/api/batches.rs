@@ -46,7 +46,7 @@ pub(super) async fn create(service: Arc<Service>, call: Call, account: Account) 
             // Without a store the rest fares no better. What was taken is found again by its key.
             Err(fault @ (Fault::Store(_) | Fault::Internal(_))) => return Err(fault),
             Err(fault) => {
-                let error = fault.into_document(call.request);
+                let error = fault.into_item(call.request);
                 let text = serde_json::to_string(&error).map_err(|error| Fault::Internal(error.into()))?;
                 kept.push(BatchItem::Refused(text));
                 BatchOutcome::Refused { error: Box::new(error) }

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, header::CONTENT_TYPE};
+use tokio::sync::oneshot;
 use verifactu_core::{
     api::{Detail, Json, rest_path},
     types::RequestId,
@@ -23,6 +24,8 @@ pub(crate) struct Call {
     pub(super) path: String,
     pub(super) query: String,
     pub(super) body: Bytes,
+    /// Nothing ever comes; it ends when the caller has gone away.
+    pub(super) left: oneshot::Receiver<()>,
 }
 
 impl Call {

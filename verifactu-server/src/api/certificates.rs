@@ -1,6 +1,6 @@
 //! The certificate of an account: upload, status, removal (specification, Certificate upload).
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::header::CONTENT_TYPE;
@@ -10,6 +10,7 @@ use verifactu_core::{
     ledger::SealedCertificate,
     types::{Secret, SecretBytes},
 };
+use zeroize::Zeroizing;
 
 use super::{
     Service,
@@ -88,13 +89,13 @@ pub(super) async fn delete(service: Arc<Service>, call: Call, account: Account) 
 }
 
 fn from_json(call: &Call) -> Result<(SecretBytes, Secret), Fault> {
-    let body = call.json()?;
+    let body = Zeroizing::new(call.json()?);
     let mut members = Members::of(&body)?;
     let file = members.text(FILE_BASE64, |text| {
         // Some programs break the lines of what they encode.
-        let text: Cow<'_, str> =
-            if text.contains(['\r', '\n']) { text.replace(['\r', '\n'], "").into() } else { text.into() };
-        BASE64.decode(text.as_bytes()).map(SecretBytes::new).map_err(|_| "is not base64")
+        let mut joined = Zeroizing::new(String::with_capacity(text.len()));
+        text.split(['\r', '\n']).for_each(|line| joined.push_str(line));
+        BASE64.decode(joined.as_bytes()).map(SecretBytes::new).map_err(|_| "is not base64")
     });
     let passphrase =
         members.text(PASSPHRASE, |text| Ok::<_, std::convert::Infallible>(Secret::new(text.to_owned())));

@@ -24,13 +24,17 @@ pub(super) async fn list(service: Arc<Service>, call: Call, account: Account) ->
     Reply::json(Success::Ok, call.request, chains)
 }
 
-/// Recomputes every huella from the XML that is stored.
+/// Recomputes every huella from the XML that is stored, for as long as somebody waits for it.
 pub(super) async fn verify(service: Arc<Service>, call: Call, account: Account) -> Result<Reply, Fault> {
     const ABSENT: Fault = Fault::NotFound("chain");
     let id = ChainId::parse(call.variable()).map_err(|_| ABSENT)?;
     let chains = service.engine.ledger().chains(&account.tenant.id).await?;
     let state = chains.into_iter().find(|chain| chain.id == id).ok_or(ABSENT)?;
-    let verified = verify_chain(&**service.engine.ledger(), &state).await?;
+    let _reading = service.readings.begin(&account.tenant.id)?;
+    let verified = tokio::select! {
+        verified = verify_chain(&**service.engine.ledger(), &state) => verified?,
+        _ = call.left => return Err(Fault::NotHttp),
+    };
     Reply::json(Success::Ok, call.request, verified)
 }
 

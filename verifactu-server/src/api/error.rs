@@ -23,6 +23,11 @@ use crate::accounts::whole_seconds;
 
 use super::reply::Reply;
 
+/// Most details of a request that is one of many.
+const ITEM_DETAILS: usize = 5;
+/// Longest name of a field, and longest word about it, of such a request; in bytes.
+const ITEM_TEXT: usize = 120;
+
 /// Everything that keeps a request from its answer.
 #[derive(Debug)]
 pub(crate) enum Fault {
@@ -60,6 +65,11 @@ pub(crate) enum Fault {
         limit: Option<u64>,
         used: u64,
         resets_at: Option<jiff::Timestamp>,
+    },
+    /// The account has as many of something as an account may.
+    Full {
+        what: &'static str,
+        most: u32,
     },
     TenantExists,
     /// Only a FAILED job can be tried again by hand.
@@ -195,7 +205,7 @@ impl Fault {
             Self::IdempotencyConflict(_) => ErrorCode::IdempotencyConflict,
             Self::JobDead(_) => ErrorCode::IdempotencyJobDead,
             Self::AlreadySubmitted(_) => ErrorCode::InvoiceAlreadySubmitted,
-            Self::QuotaReached { .. } => ErrorCode::PlanLimitReached,
+            Self::QuotaReached { .. } | Self::Full { .. } => ErrorCode::PlanLimitReached,
             Self::TenantExists => ErrorCode::TenantExists,
             Self::NotRetryable(_) => ErrorCode::JobNotRetryable,
             Self::IssuerHeld(_) => ErrorCode::IssuerHeld,
@@ -234,10 +244,26 @@ impl Fault {
         }
     }
 
-    /// The document alone, for a request that is part of another.
-    pub(super) fn into_document(self, request: RequestId) -> ErrorBody {
+    /// The document alone, for a request that is one of many. There may be a thousand of them, so each
+    /// is short whatever was sent.
+    pub(super) fn into_item(mut self, request: RequestId) -> ErrorBody {
+        let mut wrong = 0;
+        if let Self::Fields(details) = &mut self {
+            wrong = details.len();
+            details.truncate(ITEM_DETAILS);
+            for Detail { field, message, .. } in details {
+                clip(field);
+                clip(message);
+            }
+        }
         let code = self.code();
-        self.document(code, request)
+        let mut body = self.document(code, request);
+        if wrong > ITEM_DETAILS {
+            body.message = format!("{wrong} fields are wrong; details names the first {ITEM_DETAILS}");
+        }
+        // The identifier beside it names the job.
+        body.job = None;
+        body
     }
 
     fn document(self, code: ErrorCode, request: RequestId) -> ErrorBody {
@@ -262,6 +288,7 @@ impl Fault {
                 body.limit = limit;
                 body.used = Some(used);
             }
+            Self::Full { most, .. } => body.limit = Some(most.into()),
             Self::Chain(refusal) => chain_members(*refusal, &mut body),
             Self::NotReady(ready) => body.dependencies = Some(ready.dependencies),
             _ => {}
@@ -306,6 +333,7 @@ impl Fault {
                 "the account submitted this invoice before; send a correction with subsanacion, or a rectifying invoice"
             }
             Self::QuotaReached { .. } => "the plan's limit is reached",
+            Self::Full { what, most } => return format!("an account may have {most} {what}, and has them"),
             Self::TenantExists => "an account with this identifier exists",
             Self::NotRetryable(status) => {
                 return format!("only a FAILED job can be retried; it is {status:?}");
@@ -330,6 +358,15 @@ impl Fault {
             Self::Internal(_) => "the service failed; support can find the request by its requestId",
         };
         fixed.to_owned()
+    }
+}
+
+/// Cuts what is too long to be told of a request that is one of many.
+fn clip(text: &mut String) {
+    if text.len() > ITEM_TEXT {
+        let end = (0..=ITEM_TEXT).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+        text.push('…');
     }
 }
 

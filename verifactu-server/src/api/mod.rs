@@ -24,6 +24,7 @@ mod parameters;
 mod partners;
 mod preview;
 mod query;
+mod readings;
 mod records;
 mod reply;
 mod routes;
@@ -41,6 +42,7 @@ pub(crate) use auth::ACT_AS;
 pub(crate) use error::{Fault, Success, status};
 pub(crate) use operation::{Body, Header, Parameter, Shape, shape};
 pub(crate) use parameters::RATE;
+pub(crate) use readings::Readings;
 pub(crate) use reply::Pieces;
 pub(crate) use routes::{Endpoint, ROUTES, Route};
 pub(crate) use system::Looks;
@@ -59,7 +61,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument as _;
 use verifactu_core::{
     api::Scope,
@@ -113,6 +115,10 @@ pub(crate) struct Service {
     pub(crate) metrics_access: MetricsAccess,
     /// Bounds the uploads that are opened side by side: each may hash for a third of a second.
     pub(crate) uploads: Semaphore,
+    /// Bounds what the bodies of all requests take.
+    pub(crate) bodies: Arc<Semaphore>,
+    /// The accounts for which a whole chain is being read.
+    pub(crate) readings: Readings,
     pub(crate) looks: Looks,
     /// Set once the service is about to end.
     pub(crate) stopping: AtomicBool,
@@ -167,7 +173,9 @@ impl Service {
         let service = self.clone();
         let told = Arc::new(OnceLock::new());
         let standing = told.clone();
-        let work = async move { service.route(arrived, found, &standing).await }.instrument(span);
+        // Dropped with this future when the caller goes away, which whoever holds the other end learns.
+        let (_waits, left) = oneshot::channel();
+        let work = async move { service.route(arrived, found, &standing, left).await }.instrument(span);
         let result = match tokio::spawn(work).await {
             Ok(result) => result,
             Err(error) => Err(Fault::Internal(error.into())),
@@ -221,6 +229,7 @@ impl Service {
         arrived: Arrived,
         found: Result<Found, Vec<Method>>,
         standing: &OnceLock<Standing>,
+        left: oneshot::Receiver<()>,
     ) -> Result<Reply, Fault> {
         let Found { route, variables, .. } = match found {
             Ok(found) => found,
@@ -229,7 +238,7 @@ impl Service {
         };
         let Arrived { request, peer, path, query, headers, body, .. } = arrived;
         let origin = self.strangers.origin(peer, &headers);
-        let call = Call { request, origin, headers, variables, path, query, body };
+        let call = Call { request, origin, headers, variables, path, query, body, left };
         let parameters = route.operation.query;
         match route.endpoint {
             Endpoint::Anyone(handler) => {

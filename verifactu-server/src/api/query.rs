@@ -26,6 +26,9 @@ pub(super) const MAX_LIMIT: u32 = 200;
 /// Most rows that are skipped; who wants more follows the cursor.
 pub(super) const MAX_OFFSET: u32 = 10_000;
 
+/// Most parameters of an address; no route has as many.
+const MAX_PARAMETERS: usize = 32;
+
 /// Parameters that are read one by one; what is wrong with them is collected.
 pub(super) struct Parameters {
     left: Vec<(String, String)>,
@@ -37,7 +40,12 @@ pub(super) struct Parameters {
 impl Parameters {
     pub(super) fn of(call: &Call) -> Self {
         let mut parameters = Self { left: Vec::new(), given: Vec::new(), details: Vec::new() };
-        for pair in call.query.split('&').filter(|pair| !pair.is_empty()) {
+        let pairs = call.query.split('&').filter(|pair| !pair.is_empty());
+        if pairs.clone().nth(MAX_PARAMETERS).is_some() {
+            parameters.problem("", &format!("the address has more than {MAX_PARAMETERS} parameters"));
+            return parameters;
+        }
+        for pair in pairs {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             match (decoded(key), decoded(value)) {
                 (Some(key), Some(_)) if parameters.left.iter().any(|(known, _)| *known == key) => {

@@ -93,6 +93,7 @@ pub(super) async fn export(service: Arc<Service>, call: Call, account: Account) 
     let (from, until) = (parameters.since(), parameters.before());
     parameters.finish()?;
     let chains = service.engine.ledger().chains(&account.tenant.id).await?;
+    let reading = service.readings.begin(&account.tenant.id)?;
     let (sender, pieces) = Pieces::channel();
     tokio::spawn(async move {
         let (begin, end): (&[u8], &[u8]) = match format {
@@ -131,6 +132,8 @@ pub(super) async fn export(service: Arc<Service>, call: Call, account: Account) 
         }
         piece.put_slice(end);
         if piece.is_empty() || sender.send(piece.freeze()).await {
+            // Before the caller is told the end, who then may begin another.
+            drop(reading);
             sender.finish().await;
         }
     });

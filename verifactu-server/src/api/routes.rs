@@ -19,7 +19,7 @@ use verifactu_core::api::{
         self, AccountSuspended, AllowedNifMismatch, ApiKeyInvalid, ApiKeyMissing, AuthorityError,
         AuthorityTimeout, CertNifMismatch, ChainContinuity, ChainState, CorrectionConflict, Expired,
         HuellaMismatch, InvoiceAlreadySubmitted, IssuerHeld, JobNotRetryable, LegacyRc2, Malformed, NotFound,
-        RateLimited, TenantCertificateRequired, TenantExists, WrongPassphrase,
+        PlanLimitReached, RateLimited, TenantCertificateRequired, TenantExists, WrongPassphrase,
     },
     ExpiringCertificates, Health, InvoiceRecord, InvoiceRecords, Issuers, Job, JobAttempts, JobMessages,
     Jobs, Lookup, Me, MonthlyLedger, MonthlyUsage, Months, OperatorJobs, PauseIssuer, PlanStatus, Preview,
@@ -209,7 +209,7 @@ routes! {
     /// It acts for one issuer, `allowedNif`, for good. An identifier is made up if none is given.
     POST   "/partner/tenants"                             key(PartnerWrite; Writes)          partners::create
         => creates::<Tenant>().takes(&[json::<CreateChildTenant>(examples::CHILD)]).gives(&[LOCATION.always()])
-            .fails(&[AccountSuspended, TenantExists]);
+            .fails(&[AccountSuspended, PlanLimitReached, TenantExists]);
     /// Shows a child account.
     GET    "/partner/tenants/:id"                         child(PartnerRead; Reads)          partners::show
         => answers::<Tenant>();
@@ -238,7 +238,7 @@ routes! {
     /// The answer is the only one that shows it.
     POST   "/partner/tenants/:id/api-keys"                child(PartnerWrite; Writes)        api_keys::create_for_child
         => creates::<CreatedApiKey>().takes(&[json::<CreateChildApiKey>(examples::CHILD_KEY)])
-            .fails(&[AccountSuspended]);
+            .fails(&[AccountSuspended, PlanLimitReached]);
     /// Revokes a key of a child.
     POST   "/partner/tenants/:id/api-keys/:keyId/revoke"  child(PartnerWrite; Writes)        api_keys::revoke_of_child
         => answers::<RevokedApiKey>().fails(&[AccountSuspended]);
@@ -257,12 +257,13 @@ routes! {
     /// Creates an account.
     POST   "/admin/tenants"                               operator()                         tenants::create
         => creates::<Tenant>().takes(&[json::<CreateTenant>(examples::TENANT)]).gives(&[LOCATION.always()])
-            .fails(&[TenantExists]);
+            .fails(&[PlanLimitReached, TenantExists]);
     /// Creates an API key.
     ///
     /// The answer is the only one that shows it.
     POST   "/admin/api-keys"                              operator()                         api_keys::create
-        => creates::<CreatedApiKey>().takes(&[json::<CreateApiKey>(examples::KEY)]).fails(&[NotFound]);
+        => creates::<CreatedApiKey>().takes(&[json::<CreateApiKey>(examples::KEY)])
+            .fails(&[NotFound, PlanLimitReached]);
     /// Lists accounts, by identifier.
     GET    "/admin/tenants"                               operator()                         tenants::list
         => answers::<Tenants>().query(&[LIMIT, TENANT_CURSOR, OFFSET]).gives(&[NEXT_PAGE]);
@@ -279,7 +280,7 @@ routes! {
     /// Its identifier is the configured prefix with the user's. Its key stays sealed in the service: the web
     /// application's back end calls by `x-admin-key` with `x-act-as`.
     PUT    "/admin/web-accounts/:userId"                  operator()                         web_accounts::put
-        => puts::<Tenant>().gives(&[LOCATION.always()]).fails(&[TenantExists]);
+        => puts::<Tenant>().gives(&[LOCATION.always()]).fails(&[PlanLimitReached, TenantExists]);
     /// Lists keys, the oldest first and never in full.
     GET    "/admin/api-keys"                              operator()                         api_keys::list
         => answers::<ApiKeys>().query(&[TENANT_ID, LIMIT, CURSOR, OFFSET]).gives(&[NEXT_PAGE]);

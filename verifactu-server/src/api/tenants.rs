@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use verifactu_core::{
     api::{self, Representative, Tenants},
-    ledger::{Tenant, TenantStatus},
+    ledger::{Page, Tenant, TenantStatus},
     types::{Date, Nif, TenantId, Text},
     validation::{Context, validate_verifactu_end},
     xml::envelope::SpanishParty,
 };
 
 use super::{
-    Service,
+    NOBODY, Service,
     call::{Call, Members},
     error::{Fault, Success},
     query::{self, Parameters},
@@ -67,14 +67,26 @@ pub(super) async fn made(
     actor: &str,
     tenant: &Tenant,
 ) -> Result<Reply, Fault> {
-    if tenant.id.as_str() == OPERATOR {
-        return Err(Fault::field("id", "is reserved: the audit log names the operator by it"));
-    }
-    if !service.accounts.create_tenant(tenant).await? {
+    if !store(service, tenant).await? {
         return Err(Fault::TenantExists);
     }
     service.audit(actor, "tenant.create", tenant.id.to_string(), call.request).await?;
     Reply::json(Success::Created, call.request, shown(tenant))
+}
+
+/// Stores a new account; `false` when its identifier is taken. Every account comes through here.
+pub(super) async fn store(service: &Service, tenant: &Tenant) -> Result<bool, Fault> {
+    if [OPERATOR, NOBODY].contains(&tenant.id.as_str()) {
+        return Err(Fault::field("id", "is reserved: the audit log has a use of its own for it"));
+    }
+    if let Some(parent) = &tenant.parent {
+        let most = service.limits.children;
+        let children = service.accounts.tenants(Some(parent), Page::behind(None, 1)).await?;
+        if children.total.is_none_or(|total| total >= most) {
+            return Err(Fault::Full { what: "child accounts", most });
+        }
+    }
+    Ok(service.accounts.create_tenant(tenant).await?)
 }
 
 pub(super) async fn list(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {

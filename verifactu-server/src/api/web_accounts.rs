@@ -35,10 +35,6 @@ const SCOPES: &[Scope] = &[
     Scope::CertificatesWrite,
 ];
 
-/// The keys among which the sealed one is looked for: it is the first that an account gets, or one that
-/// took the place of a revoked one.
-const MOST_KEYS: u32 = 1000;
-
 /// Makes the account and its key, if they are not there.
 pub(super) async fn put(service: Arc<Service>, call: Call) -> Result<Reply, Fault> {
     let id = TenantId::parse(&format!("{}{}", service.web_account_prefix, call.variable()));
@@ -62,13 +58,13 @@ pub(super) async fn put(service: Arc<Service>, call: Call) -> Result<Reply, Faul
         return Err(Fault::TenantExists);
     }
     // Two requests at once may both find nothing; then one of them creates, and both are right.
-    let created = !found && service.accounts.create_tenant(&tenant).await?;
+    let created = !found && tenants::store(&service, &tenant).await?;
     if service.web_key(&tenant.id).await?.is_none() {
         let (text, mut key) = api_keys::mint(&service, &tenant.id, SCOPES)?;
         let secret = text.into_secret();
         let sealed = service.keys.vault.seal(&tenant.id, Purpose::ApiKey, secret.expose().as_bytes());
         key.sealed = Some(sealed.map_err(|error| Fault::Internal(error.into()))?);
-        service.accounts.create_key(&key).await?;
+        api_keys::store(&service, &key).await?;
     }
     service.audit(OPERATOR, "web_account.put", tenant.id.to_string(), call.request).await?;
     let success = if created { Success::Created } else { Success::Ok };
@@ -95,7 +91,7 @@ impl Service {
 
     /// The sealed key of an account that was not revoked.
     async fn web_key(&self, tenant: &TenantId) -> Result<Option<ApiKey>, Fault> {
-        let keys = self.accounts.keys(Some(tenant), Page::behind(None, MOST_KEYS)).await?;
+        let keys = self.accounts.keys(Some(tenant), Page::behind(None, self.limits.keys)).await?;
         Ok(keys.items.into_iter().find(|key| key.sealed.is_some() && key.revoked_at.is_none()))
     }
 }

@@ -32,7 +32,7 @@ use ipnet::IpNet;
 use verifactu_core::{
     authority::https,
     engine,
-    ledger::postgres::PostgresOptions,
+    ledger::{Listing, postgres::PostgresOptions},
     queue::RedisQueue,
     record::{ComputerSystem, Identification, Party, SystemId},
     types::{Environment, Nif, Secret, SecretBytes, TenantId, Text},
@@ -115,16 +115,24 @@ pub struct Limits {
     pub batch: usize,
     /// Bytes of a certificate upload.
     pub certificate: usize,
+    /// Bytes of the bodies of all requests that are read or answered at a time.
+    pub bodies: usize,
     /// Bytes of request line and headers together.
     pub headers: usize,
     /// Time to read the headers.
     pub header_read: Duration,
     /// Time to read the body.
     pub body_read: Duration,
+    /// Time for which the writing of an answer may stand still.
+    pub write_stall: Duration,
     /// Time of a TLS handshake.
     pub handshake: Duration,
     /// Connections at a time.
     pub connections: usize,
+    /// Child accounts of a partner.
+    pub children: u32,
+    /// Keys of an account, revoked ones among them.
+    pub keys: u32,
 }
 
 impl Default for Limits {
@@ -133,11 +141,15 @@ impl Default for Limits {
             body: 256 * 1024,
             batch: 8 * 1024 * 1024,
             certificate: 128 * 1024,
+            bodies: 64 * 1024 * 1024,
             headers: 16 * 1024,
             header_read: Duration::from_secs(10),
             body_read: Duration::from_secs(30),
+            write_stall: Duration::from_secs(30),
             handshake: Duration::from_secs(10),
             connections: 4096,
+            children: 10_000,
+            keys: 1000,
         }
     }
 }
@@ -253,6 +265,8 @@ pub struct Secrets {
     pub key_pepper: Option<Secret>,
     /// Keys of the vault, by number.
     pub vault_keys: Vec<(u8, SecretBytes)>,
+    /// The number of the one that seals; the highest if absent.
+    pub vault_seal_with: Option<u8>,
 }
 
 /// How logs are written.
@@ -384,6 +398,8 @@ impl Config {
             "number:base64 of 32 bytes, with commas between several",
             value::vault_keys,
         )?;
+        self.secrets.vault_seal_with =
+            reader.read("vault-seal-with", "the number of a vault key", |text| text.parse().ok())?;
         reader.boolean(&mut self.certificates.required, "require-tenant-certificate")?;
         self.read_development_identity(reader)?;
         reader.time(&mut self.keep, "keep")?;
@@ -520,10 +536,16 @@ impl Config {
         reader.size(&mut limits.body, "limit-body")?;
         reader.size(&mut limits.batch, "limit-batch")?;
         reader.size(&mut limits.certificate, "limit-certificate")?;
+        reader.size(&mut limits.bodies, "limit-bodies")?;
         reader.size(&mut limits.headers, "limit-headers")?;
         reader.time(&mut limits.header_read, "limit-header-read")?;
         reader.time(&mut limits.body_read, "limit-body-read")?;
+        reader.time(&mut limits.write_stall, "limit-write-stall")?;
         reader.time(&mut limits.handshake, "limit-handshake")?;
+        // As far as lists are counted.
+        let within = |number: &u32| (1..=Listing::COUNTED).contains(number);
+        reader.number(&mut limits.children, "limit-children", "1 to 10000", within)?;
+        reader.number(&mut limits.keys, "limit-keys", "1 to 10000", within)?;
         reader.number(&mut limits.connections, "limit-connections", "1 or more", |n| *n >= 1)
     }
 }

@@ -76,6 +76,7 @@ settings! {
     "admin-key", "KEY", SecretAlias("ADMIN_KEY"), "Key of the operator; generated if absent";
     "key-pepper", "TEXT", Secret, "Keys the hashes of API keys; generated if absent";
     "vault-key", "KEYS", Secret, "Keys that seal certificates, as number:base64 of 32 bytes, comma between; generated if absent";
+    "vault-seal-with", "NUMBER", Plain, "Number of the vault key that seals [the highest]";
 
     "ledger", "ADDRESS", Secret, "embedded, or the ledger that several processes share: postgres:// with user and password in it [embedded]";
     "ledger-ca", "FILE", Plain, "The only root certificates to trust at the ledger (PEM)";
@@ -141,9 +142,13 @@ settings! {
     "limit-body", "SIZE", Plain, "Largest request body [256 KiB]";
     "limit-batch", "SIZE", Plain, "Largest body of a batch [8 MiB]";
     "limit-certificate", "SIZE", Plain, "Largest body of a certificate upload [128 KiB]";
+    "limit-bodies", "SIZE", Plain, "Room for the bodies of all requests at a time [64 MiB]";
     "limit-headers", "SIZE", Plain, "Largest request line and headers together [16 KiB]";
     "limit-header-read", "TIME", Plain, "Limit of reading the headers [10s]";
     "limit-body-read", "TIME", Plain, "Limit of reading the body [30s]";
+    "limit-write-stall", "TIME", Plain, "How long the writing of an answer may stand still [30s]";
     "limit-handshake", "TIME", Plain, "Limit of a TLS handshake [10s]";
     "limit-connections", "NUMBER", Plain, "Most connections at a time [4096]";
+    "limit-children", "NUMBER", Plain, "Most child accounts of a partner [10000]";
+    "limit-keys", "NUMBER", Plain, "Most keys of an account, revoked ones among them [1000]";
 }

@@ -6,9 +6,12 @@
 mod front;
 mod refusal;
 mod seats;
+mod stall;
 mod tls;
 
 pub use tls::TlsError;
+
+pub(crate) use front::room;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -31,6 +34,7 @@ use crate::{api::Service, config::TlsFiles};
 
 use refusal::Worded;
 use seats::{Seat, Seats};
+use stall::Moving;
 
 /// Longest head that is read at all; the limit on headers is checked once they are known.
 const MAX_HEAD: usize = 64 * 1024;
@@ -153,7 +157,8 @@ async fn converse(
         .header_read_timeout(service.limits.header_read)
         .max_buf_size(MAX_HEAD.max(service.limits.headers))
         .max_headers(MAX_HEADERS);
-    let stream = Worded::new(TokioIo::new(stream), service.clone());
+    let stream = Moving::new(TokioIo::new(stream), service.limits.write_stall);
+    let stream = Worded::new(stream, service.clone());
     let stopped = stop.clone();
     let answer = service_fn(move |request| {
         front::answer(service.clone(), request, peer, *stopped.borrow(), seat.clone())

@@ -6,6 +6,7 @@
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
+    io::ErrorKind,
     path::Path,
 };
 
@@ -32,6 +33,7 @@ pub(super) fn open(
     options: &SqliteOptions,
 ) -> Result<(Connection, File), LedgerError> {
     let lock = lock(path)?;
+    make(path)?;
     let mut connection = connect(path, options).map_err(failed)?;
     migrate(&mut connection, environment)?;
     configure(&connection, options).map_err(failed)?;
@@ -89,20 +91,36 @@ fn incompatible(what: String) -> LedgerError {
 /// system releases however the process ends. The ledger's own file is not locked that way, because
 /// closing a second handle on it would drop SQLite's locks.
 fn lock(path: &Path) -> Result<File, LedgerError> {
-    let unavailable = |error| LedgerError::new(LedgerErrorKind::Unavailable, error);
     let mut name = path.as_os_str().to_owned();
     name.push("-lock");
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(name)
-        .map_err(|error| unavailable(Box::<dyn std::error::Error + Send + Sync>::from(error)))?;
+    let file = for_owner().create(true).truncate(false).open(name).map_err(unavailable)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(unavailable("another process writes to this ledger".into())),
-        Err(TryLockError::Error(error)) => Err(unavailable(error.into())),
+        Err(TryLockError::WouldBlock) => Err(unavailable("another process writes to this ledger")),
+        Err(TryLockError::Error(error)) => Err(unavailable(error)),
     }
+}
+
+/// Makes the file of a new ledger before SQLite would, which lets everybody read it. Files that SQLite
+/// makes beside it take its mode.
+fn make(path: &Path) -> Result<(), LedgerError> {
+    match for_owner().create_new(true).open(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(unavailable(error)),
+        _ => Ok(()),
+    }
+}
+
+/// To write a file that, if it is new, only its owner may read.
+fn for_owner() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn unavailable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> LedgerError {
+    LedgerError::new(LedgerErrorKind::Unavailable, error)
 }
 
 fn connect(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connection> {
