@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 use verifactu_core::{
     job::{JobState, Progress},
     ledger::{
-        Accounts, Appended, AuditEntry, Fenced, Installation, JobUpdate, Ledger, Quota, Settlement,
-        postgres::PostgresLedger,
+        Accounts, Appended, AuditEntry, Fenced, Installation, JobUpdate, Ledger, Page, Quota, Settlement,
+        Start, postgres::PostgresLedger,
     },
     testing::{Draft, Scene, claim, quick_settlement},
     types::Text,
@@ -200,9 +200,9 @@ async fn the_audit_log_goes_on_while_its_table_is_vacuumed() {
         tasks.spawn(async move { node.audit(&entry).await.unwrap() });
     }
     tasks.join_all().await;
-    let lines = nodes[0].audit_lines(None, 100).await.unwrap();
+    let lines = nodes[0].audit_lines(Page { start: Start::Skip(0), limit: 100 }).await.unwrap();
     assert_eq!(
-        lines.iter().map(|line| line.position).collect::<Vec<_>>(),
+        lines.items.iter().map(|line| line.position).collect::<Vec<_>>(),
         (1..=20).rev().collect::<Vec<_>>()
     );
 }
