@@ -56,7 +56,7 @@ fn documents() {
         &json!({"tenantId": "acme", "scopes": ["invoices:write", "tenant:certificates:read"]}),
     );
     let created = survives::<CreatedApiKey>(
-        &json!({"apiKey": {"id": "1", "key": "vf_secret", "name": null, "scopes": ["nif:read"]}}),
+        &json!({"apiKey": {"id": ID, "key": "vf_secret", "name": null, "scopes": ["nif:read"]}}),
     );
     assert!(!format!("{created:?}").contains("vf_secret"));
     for scope in Scope::ALL {

@@ -114,6 +114,7 @@ impl Raw {
         for (column, value) in [
             ("seq", Value::Integer(seq)),
             ("id", chain.job.next_id("id")),
+            ("number", Value::Text(number.to_owned())),
             ("request", chain.job.next_id("request")),
             ("position", Value::Integer(chain.length)),
             ("created_at", chain.job.later("created_at")),

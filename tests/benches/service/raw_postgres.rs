@@ -27,8 +27,13 @@ const RECORD: &[(&str, &str)] = &[
     ("huella", "n.huella"),
     ("previous", "n.previous"),
 ];
-const JOB: &[(&str, &str)] =
-    &[("seq", "n.seq"), ("id", "n.job::uuid"), ("position", "n.position"), ("request", "n.request::uuid")];
+const JOB: &[(&str, &str)] = &[
+    ("seq", "n.seq"),
+    ("id", "n.job::uuid"),
+    ("position", "n.position"),
+    ("number", "n.number"),
+    ("request", "n.request::uuid"),
+];
 const IDEMPOTENCY: &[(&str, &str)] = &[("key", "'key of ' || n.number"), ("job", "n.seq")];
 
 type Waiting = (String, oneshot::Sender<()>);
