@@ -259,7 +259,8 @@ pub enum LedgerErrorKind {
     Unknown,
     /// What was read makes no sense. Never taken for "empty".
     Corrupt,
-    /// The ledger belongs to another environment or was written by a newer version.
+    /// The ledger belongs to another environment, was written by a newer version, or is on a server that
+    /// nobody has confirmed.
     Incompatible,
 }
 
@@ -269,7 +270,7 @@ impl std::fmt::Display for LedgerErrorKind {
             Self::Unavailable => "the store is unavailable",
             Self::Unknown => "the store broke off, and the outcome is unknown",
             Self::Corrupt => "the store holds something unreadable",
-            Self::Incompatible => "the store belongs to another environment or a newer version",
+            Self::Incompatible => "the store is not the one that this program works with",
         })
     }
 }

@@ -222,7 +222,10 @@ impl Fault {
                 _ => ErrorCode::Internal,
             },
             Self::Store(error) => match error.kind {
-                LedgerErrorKind::Unavailable | LedgerErrorKind::Unknown => ErrorCode::StoreUnavailable,
+                LedgerErrorKind::Unavailable
+                | LedgerErrorKind::Unknown
+                // Another database server has taken over, and the operator has not spoken yet.
+                | LedgerErrorKind::Incompatible => ErrorCode::StoreUnavailable,
                 _ => ErrorCode::Internal,
             },
             Self::AuthorityFailed { .. } => ErrorCode::AuthorityError,
