@@ -42,6 +42,36 @@ const RUN: &[&str] = &[
 const NOT_RUN: &[(&str, &str)] =
     &[("cargo bench", "it measures a release, which takes many minutes to build and run")];
 
+/// What a block that is not run asks for exists at least.
+#[test]
+fn the_benches_are_there() {
+    let described = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(workspace())
+        .output()
+        .unwrap();
+    let described: Value = serde_json::from_slice(&described.stdout).unwrap();
+    let text = readme();
+    let block = *blocks(&text).iter().find(|block| block.contains("cargo bench")).unwrap();
+    let mut found = 0;
+    for line in block.lines().filter(|line| line.starts_with("cargo ")) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let after = |flag: &str| words.iter().position(|word| *word == flag).map(|at| words[at + 1]);
+        if let Some(manifest) = after("--manifest-path") {
+            assert!(workspace().join(manifest).exists(), "{line}");
+        } else {
+            let packages = described["packages"].as_array().unwrap();
+            let package = packages.iter().find(|package| package["name"] == after("-p").unwrap());
+            let bench = after("--bench").unwrap();
+            let targets = package.unwrap()["targets"].as_array().unwrap();
+            let named = |target: &&Value| target["name"] == bench && target["kind"][0] == "bench";
+            assert!(targets.iter().any(|target| named(&target)), "{line}");
+        }
+        found += 1;
+    }
+    assert_eq!(found, 3);
+}
+
 #[test]
 fn every_block_is_known() {
     let text = readme();
