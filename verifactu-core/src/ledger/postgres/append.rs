@@ -50,11 +50,13 @@ const HEAD: &str = concat!(
     selected!(),
     ") ORDER BY position DESC LIMIT 1"
 );
+/// Each key is looked up by itself: left to choose, a planner that knows the tables as they were when they
+/// were empty reads all that the account has. The same goes for [`HISTORY`].
 const REPLAYS: &str = concat!(
     "SELECT i.kind, i.key, i.fingerprint, ",
     item_columns!(),
-    " FROM unnest($2::text[], $3::text[]) asked (kind, key) \
-     JOIN idempotency i ON i.tenant = $1 AND i.kind = asked.kind AND i.key = asked.key \
+    " FROM unnest($2::text[], $3::text[]) asked (kind, key) CROSS JOIN LATERAL \
+       (SELECT * FROM idempotency WHERE tenant = $1 AND kind = asked.kind AND key = asked.key LIMIT 1) i \
      JOIN record r ON r.seq = i.job JOIN job j ON j.seq = r.seq JOIN chain c ON c.seq = r.chain \
      LEFT JOIN sent s ON s.record = r.seq"
 );
@@ -62,8 +64,8 @@ const HISTORY: &str = concat!(
     "SELECT r.issuer, r.number, r.date, j.id, r.kind, ",
     progress_columns!(),
     " FROM (SELECT DISTINCT * FROM unnest($2::text[], $3::text[], $4::text[])) asked (issuer, number, date) \
-     JOIN record r ON r.tenant = $1 AND r.issuer = asked.issuer AND r.number = asked.number \
-      AND r.date = asked.date \
+     CROSS JOIN LATERAL (SELECT * FROM record WHERE tenant = $1 AND issuer = asked.issuer \
+       AND number = asked.number AND date = asked.date OFFSET 0) r \
      JOIN job j ON j.seq = r.seq ORDER BY r.seq"
 );
 /// The account's chains, but not closed ones of the issuer: one other than this is all that is asked for.
