@@ -231,7 +231,8 @@ pub trait Ledger: Send + Sync {
     /// Closes every chain, in one step with what that makes of each unfinished job: for a ledger that was
     /// restored from a backup, whose heads may have successors that it does not know. Nothing is appended
     /// to a closed chain; where the installation was minted, the next record mints another. What waits
-    /// on closed chains is sent as before, but whoever holds a lease on one has lost it. Returns how many chains were open.
+    /// on closed chains is sent as before, but whoever holds a lease on one has lost it. Returns how many
+    /// chains were open.
     async fn close_chains(&self, at: Timestamp, reassess: Reassess) -> Result<u64, LedgerError>;
 
     /// Proves that the store answers and can write.

@@ -25,7 +25,8 @@ macro_rules! due_query {
     ($condition:literal) => {
         concat!(
             "SELECT c.id, c.pending, c.hold IS NOT NULL, t.front, t.again, c.next_slot_at, \
-             CASE WHEN c.next_slot_at > least(t.front, t.again) AND c.suspects IS NULL AND c.pending >= 1000 \
+             CASE WHEN c.hold IS NULL AND c.next_slot_at > least(t.front, t.again) \
+               AND c.suspects IS NULL AND c.pending >= 1000 \
              THEN (SELECT count(*) = 1000 FROM (SELECT turn FROM job WHERE chain = c.seq \
                AND turn IN ('first', 'barrier') ORDER BY position LIMIT 1000) run WHERE turn = 'first') \
              ELSE false END \

@@ -65,25 +65,21 @@ impl Readers {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.with(work)
-    }
-
-    fn read_now<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.with(|connection| {
-            let snapshot = connection.unchecked_transaction()?;
-            let value = work(&snapshot)?;
-            snapshot.finish()?;
-            Ok(value)
-        })
-    }
-
-    fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let idle = self.idle().pop();
         let connection = idle.map_or_else(|| self.open(), Ok)?;
         let value = work(&connection)?;
         // A connection that failed is not used again.
         self.idle().push(connection);
         Ok(value)
+    }
+
+    fn read_now<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.look_up(|connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            let value = work(&snapshot)?;
+            snapshot.finish()?;
+            Ok(value)
+        })
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
