@@ -1,524 +1,366 @@
-//! Appends of one chain in one transaction: a trip to the server that locks the chain and reads what they
-//! need, the sealers, and a trip that writes all of them and commits.
+//! Appends of several chains in one transaction: a trip to the server that locks the chains and reads what
+//! the appends need, the sealers, and a trip that writes all of them and commits.
 //!
 //! Each append sees those before it, as if it had come alone. What the reading cannot see is another
 //! transaction that writes at the same time: one that makes the same chain, or that uses a key or writes of
 //! an invoice on another chain of the account. Then a unique index refuses, all of it is done again,
 //! and this time it is seen.
+//!
+//! Chains that share a transaction must not suffer from each other. So only what is certain to be quick is
+//! done together: a chain that is new, or locked by somebody else, is left for a transaction of its own, and
+//! so is each of them when the server refuses all.
 
 use std::{
-    collections::{BTreeMap, HashMap},
-    panic::{AssertUnwindSafe, catch_unwind},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use jiff::Timestamp;
-
 use crate::{
-    job::{JobKind, Progress},
     ledger::{
-        Append, Appended, ChainKey, Head, Installation, JobRow, LedgerError, Place, PriorRecord, RecordRow,
-        Submission, Sums,
+        Append, Appended, ChainSelector, Installation, LedgerError, PriorRecord,
         column::Unreadable,
-        schedule::{self, Turn},
         table::{self, ChainRow, chain_columns, item_columns, progress_columns},
     },
-    record::{InvoiceId, RecordKind},
-    types::{ChainId, JobId, Nif, Text},
+    record::RecordKind,
+    types::{JobId, Text},
 };
 
+use tokio_postgres::{Error, Row, Statement};
+
 use super::{
+    accept::{Chain, InvoiceOf, KeyOf, Known, MonthOf, Outcome, Replay, installation},
     column::{Cells, Col, each},
     error::StoreError,
     pool::{Parameters, Pool, Session, repeated, together},
-    row,
-    work::{due_query, read_due},
+    row, write,
 };
 
-/// The chain that a selector means, as a condition on `c` with the parameters of [`Selected`].
-macro_rules! selected {
+/// The chains that selectors mean: a list of each of their parts, where a chain whose installation was minted
+/// has none.
+macro_rules! asked {
     () => {
-        "c.tenant = $1 AND c.issuer = $2 AND c.producer = $3 AND c.system = $4 \
-         AND CASE WHEN $5::text IS NULL THEN c.minted ELSE c.installation = $5 END"
+        "FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY \
+           asked (tenant, issuer, producer, system, installation, nth) \
+         CROSS JOIN LATERAL (SELECT seq FROM chain WHERE tenant = asked.tenant AND issuer = asked.issuer \
+             AND producer = asked.producer AND system = asked.system AND installation = asked.installation \
+           UNION ALL SELECT seq FROM chain WHERE tenant = asked.tenant AND issuer = asked.issuer \
+             AND producer = asked.producer AND system = asked.system AND minted \
+             AND asked.installation IS NULL LIMIT 1) found "
     };
 }
 
-const LOCK: &str = concat!("SELECT ", chain_columns!(), " FROM chain c WHERE ", selected!(), " FOR UPDATE");
+/// A chain may have been closed, and its installation with it, while its lock was waited for.
+macro_rules! lock {
+    ($waiting:literal) => {
+        concat!(
+            "SELECT c.*, asked.nth ",
+            asked!(),
+            "CROSS JOIN LATERAL (SELECT ",
+            chain_columns!(),
+            " FROM chain WHERE seq = found.seq AND (minted OR asked.installation IS NOT NULL) FOR UPDATE",
+            $waiting,
+            ") c"
+        )
+    };
+}
+
+const LOCK: &str = lock!("");
+const LOCK_AT_ONCE: &str = lock!(" SKIP LOCKED");
+/// How long a transaction for several chains waits for any other lock.
+const SHORT_WAIT: &str = "SET LOCAL lock_timeout = '200ms'";
 const HEAD: &str = concat!(
-    "SELECT position, issuer, number, date, huella, generated_at FROM record \
-     WHERE chain = (SELECT c.seq FROM chain c WHERE ",
-    selected!(),
-    ") ORDER BY position DESC LIMIT 1"
+    "SELECT r.*, asked.nth ",
+    asked!(),
+    "CROSS JOIN LATERAL (SELECT position, issuer, number, date, huella, generated_at FROM record \
+     WHERE chain = found.seq ORDER BY position DESC LIMIT 1) r"
 );
 /// Each key is looked up by itself: left to choose, a planner that knows the tables as they were when they
-/// were empty reads all that the account has. The same goes for [`HISTORY`].
+/// were empty reads all that the account has. The same goes for the queries below.
 const REPLAYS: &str = concat!(
-    "SELECT i.kind, i.key, i.fingerprint, ",
+    "SELECT asked.nth, i.fingerprint, ",
     item_columns!(),
-    " FROM unnest($2::text[], $3::text[]) asked (kind, key) CROSS JOIN LATERAL \
-       (SELECT * FROM idempotency WHERE tenant = $1 AND kind = asked.kind AND key = asked.key LIMIT 1) i \
+    " FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY asked (tenant, kind, key, nth) \
+     CROSS JOIN LATERAL (SELECT * FROM idempotency WHERE tenant = asked.tenant AND kind = asked.kind \
+       AND key = asked.key LIMIT 1) i \
      JOIN record r ON r.seq = i.job JOIN job j ON j.seq = r.seq JOIN chain c ON c.seq = r.chain \
      LEFT JOIN sent s ON s.record = r.seq"
 );
 const HISTORY: &str = concat!(
-    "SELECT r.issuer, r.number, r.date, j.id, r.kind, ",
+    "SELECT asked.nth, j.id, r.kind, ",
     progress_columns!(),
-    " FROM (SELECT DISTINCT * FROM unnest($2::text[], $3::text[], $4::text[])) asked (issuer, number, date) \
-     CROSS JOIN LATERAL (SELECT * FROM record WHERE tenant = $1 AND issuer = asked.issuer \
+    " FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY \
+       asked (tenant, issuer, number, date, nth) \
+     CROSS JOIN LATERAL (SELECT * FROM record WHERE tenant = asked.tenant AND issuer = asked.issuer \
        AND number = asked.number AND date = asked.date OFFSET 0) r \
      JOIN job j ON j.seq = r.seq ORDER BY r.seq"
 );
 /// The account's chains, but not closed ones of the issuer: one other than this is all that is asked for.
-const CHAINS: &str = "SELECT seq FROM chain WHERE tenant = $1 AND NOT (closed AND issuer = $2) LIMIT 2";
-/// A plan's month is locked, so that no other chain of the account takes the last place meanwhile.
-const USED: &str =
-    "SELECT month, invoices FROM usage WHERE tenant = $1 AND month = ANY ($2) ORDER BY month FOR UPDATE";
+const CHAINS: &str = "SELECT asked.nth, c.seq FROM unnest($1::text[], $2::text[]) WITH ORDINALITY \
+                        asked (tenant, issuer, nth) \
+                      CROSS JOIN LATERAL (SELECT seq FROM chain WHERE tenant = asked.tenant \
+                        AND NOT (closed AND issuer = asked.issuer) LIMIT 2) c";
+/// A plan's month is locked, so that no other chain of the account takes the last place meanwhile. Months
+/// are locked in one order everywhere.
+const USED: &str = "SELECT asked.nth, u.invoices FROM unnest($1::text[], $2::text[]) WITH ORDINALITY \
+                      asked (tenant, month, nth) \
+                    CROSS JOIN LATERAL (SELECT invoices FROM usage WHERE tenant = asked.tenant \
+                      AND month = asked.month FOR UPDATE) u";
 const NEW_MONTHS: &str = "INSERT INTO usage (tenant, month, invoices, cancellations) \
-     SELECT $1::text, month, 0, 0 FROM unnest($2::text[]) month ORDER BY month ON CONFLICT DO NOTHING";
+     SELECT tenant, month, 0, 0 FROM unnest($1::text[], $2::text[]) asked (tenant, month) \
+     ON CONFLICT DO NOTHING";
 const TAKEN: &str = "SELECT installation FROM chain WHERE tenant = $1 AND issuer = $2 AND producer = $3 \
                      AND system = $4 AND installation = ANY ($5)";
 
-/// The month's count first, which an append under a plan has locked already; then its sums, which stop at
-/// the ends of 64 bits.
-const COUNT: &str = "WITH added AS (INSERT INTO turnover AS known \
-       (tenant, month, issuer, invoices, cancellations, base, tax, total) \
-       SELECT $1::text, new.* FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], \
-         $7::bigint[], $8::bigint[]) new \
-       ON CONFLICT (tenant, month, issuer) DO UPDATE SET invoices = known.invoices + excluded.invoices, \
-       cancellations = known.cancellations + excluded.cancellations, \
-       base = greatest(least(known.base::numeric + excluded.base, 9223372036854775807), \
-         -9223372036854775808)::bigint, \
-       tax = greatest(least(known.tax::numeric + excluded.tax, 9223372036854775807), \
-         -9223372036854775808)::bigint, \
-       total = greatest(least(known.total::numeric + excluded.total, 9223372036854775807), \
-         -9223372036854775808)::bigint) \
-     INSERT INTO usage AS known (tenant, month, invoices, cancellations) \
-     SELECT $1::text, month, sum(invoices)::bigint, sum(cancellations)::bigint \
-     FROM unnest($2::text[], $4::bigint[], $5::bigint[]) new (month, invoices, cancellations) \
-     GROUP BY month ORDER BY month COLLATE \"C\" \
-     ON CONFLICT (tenant, month) DO UPDATE SET invoices = known.invoices + excluded.invoices, \
-     cancellations = known.cancellations + excluded.cancellations";
-const CREATE: &str = "INSERT INTO chain (id, tenant, issuer, producer, system, installation, minted, updated_at) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-const WRITE: &str = "WITH new AS MATERIALIZED (SELECT nextval('record_number_of') AS seq, n.* \
-       FROM unnest($3::bigint[], $4::uuid[], \
-       $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::text[], $11::text[], \
-       $12::text[], $13::text[], $14::bytea[], $15::bigint[], $16::uuid[], $17::text[], $18::uuid[], \
-       $19::bigint[], $20::text[], $21::bytea[], $28::text[]) n (position, record, issuer, number, date, \
-       issuer_name, total, external_reference, huella, previous, generated_at, xml, nth, job, kind, \
-       request, created_at, key, fingerprint, record_kind)), \
-     target AS MATERIALIZED (SELECT seq, tenant FROM chain WHERE id = $1), \
-     records AS (INSERT INTO record (seq, id, chain, position, tenant, kind, issuer, number, date, \
-         issuer_name, total, external_reference, huella, previous, generated_at, xml, nth) \
-       SELECT n.seq, n.record, t.seq, n.position, t.tenant, \
-         n.record_kind, n.issuer, n.number, n.date, n.issuer_name, n.total, n.external_reference, n.huella, n.previous, n.generated_at, n.xml, \
-         n.nth FROM new n CROSS JOIN target t), \
-     jobs AS (INSERT INTO job (seq, id, chain, position, tenant, issuer, number, date, kind, request, state, standing, \
-         attempts, sent, created_at, updated_at, turn, due_at) \
-       SELECT n.seq, n.job, t.seq, n.position, t.tenant, n.issuer, n.number, n.date, n.kind, n.request, $22::text, $23::text, $24::bigint, $25::boolean, \
-         n.created_at, n.created_at, $26::text, $27::bigint FROM new n CROSS JOIN target t), \
-     keys AS (INSERT INTO idempotency (tenant, kind, key, fingerprint, job) \
-       SELECT t.tenant, n.kind, n.key, n.fingerprint, n.seq FROM new n CROSS JOIN target t) \
-     UPDATE chain SET length = length + $2, last_huella = $29, last_number = $30, pending = pending + $2, \
-       updated_at = $31 WHERE id = $1";
+pub(super) type Answer = Result<Appended, LedgerError>;
+
+/// Whether chains share the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Several, of which none is made or waited for.
+    Together,
+    /// One.
+    Alone,
+}
+
+/// Appends to several chains, a run to each, in order. `None` for a run that has to be done
+/// [alone](append_alone).
+pub(super) async fn append_together(pool: &Pool, runs: &[&[Append]]) -> Vec<Option<Vec<Answer>>> {
+    match repeated!(append(pool, runs, Way::Together)) {
+        Ok(answers) => answers,
+        Err(error) if error.may_concern_one() => runs.iter().map(|_| None).collect(),
+        Err(error) => {
+            let error = Failure::of(error);
+            runs.iter().map(|run| Some(error.to_each(run))).collect()
+        }
+    }
+}
 
 /// Appends to one chain, in order; there is an answer for each.
-pub(super) async fn append_all(pool: &Pool, appends: &[Append]) -> Vec<Result<Appended, LedgerError>> {
-    match repeated!(append_together(pool, appends)) {
-        Ok(answers) => answers.into_iter().map(|answer| answer.map_err(LedgerError::from)).collect(),
+pub(super) async fn append_alone(pool: &Pool, run: &[Append]) -> Vec<Answer> {
+    match repeated!(append(pool, &[run], Way::Alone)) {
+        Ok(answers) => answers.into_iter().flatten().flatten().collect(),
         // An identifier that was given twice is the fault of one, and the others do not suffer from it.
-        Err(error) if error.constraint().is_some() && appends.len() > 1 => {
-            let mut answers = Vec::with_capacity(appends.len());
-            for append in appends {
-                answers.extend(Box::pin(append_all(pool, std::slice::from_ref(append))).await);
+        Err(error) if error.constraint().is_some() && run.len() > 1 => {
+            let mut answers = Vec::with_capacity(run.len());
+            for append in run {
+                answers.extend(Box::pin(append_alone(pool, std::slice::from_ref(append))).await);
             }
             answers
         }
-        Err(error) => {
-            let (kind, error) = (error.kind(), Arc::new(error));
-            appends.iter().map(|_| Err(LedgerError::new(kind, error.clone()))).collect()
-        }
+        Err(error) => Failure::of(error).to_each(run),
     }
 }
 
-type Answer = Result<Appended, StoreError>;
+/// What many callers are told.
+struct Failure(crate::ledger::LedgerErrorKind, Arc<StoreError>);
 
-async fn append_together(pool: &Pool, appends: &[Append]) -> Result<Vec<Answer>, StoreError> {
-    let Some(first) = appends.first() else { return Ok(Vec::new()) };
+impl Failure {
+    fn of(error: StoreError) -> Self {
+        Self(error.kind(), Arc::new(error))
+    }
+
+    fn to_each(&self, run: &[Append]) -> Vec<Answer> {
+        run.iter().map(|_| Err(LedgerError::new(self.0, self.1.clone()))).collect()
+    }
+}
+
+async fn append(pool: &Pool, runs: &[&[Append]], way: Way) -> Result<Vec<Option<Vec<Answer>>>, StoreError> {
     let mut session = pool.session().await?;
-    let mut known = Known::read(&mut session, first, appends).await?;
-    let mut answers: Vec<Answer> = appends.iter().map(|append| known.append(append)).collect();
-    if known.new.is_empty() {
+    let (mut known, chains) = read(&mut session, runs, way).await?;
+    let mut outcomes = Vec::with_capacity(runs.len());
+    for (run, chain) in runs.iter().zip(chains) {
+        outcomes.push(chain.map(|chain| known.append(chain, run)));
+    }
+    let due = if known.new.is_empty() {
         session.roll_back().await?;
-        return Ok(answers);
+        HashMap::new()
+    } else {
+        write::write(session, &known).await?
+    };
+    let mut new = known.new.into_iter();
+    let mut answer = |outcome| match outcome {
+        Outcome::New => new.next().map_or(Err(StoreError::Contradiction("a record got lost")), |new| {
+            let due = due.get(&new.submission.record.chain).copied().flatten();
+            Ok(Appended::New { submission: new.submission, due: due.map(|due| due.max(new.append.at)) })
+        }),
+        Outcome::Known(answer) => answer,
+    };
+    let mut answers =
+        |run: Vec<Outcome>| run.into_iter().map(|outcome| Ok(answer(outcome)?)).collect::<Vec<Answer>>();
+    Ok(outcomes.into_iter().map(|run| run.map(&mut answers)).collect())
+}
+
+/// Reads what the appends need, and which of the chains each run belongs to.
+async fn read<'a>(
+    session: &mut Session,
+    runs: &[&'a [Append]],
+    way: Way,
+) -> Result<(Known<'a>, Vec<Option<usize>>), StoreError> {
+    let appends = || runs.iter().copied().flatten();
+    let selectors: Vec<&ChainSelector> =
+        runs.iter().filter_map(|run| run.first()).map(|append| &append.chain).collect();
+    let named: Vec<Option<Text<100>>> = selectors.iter().map(|selector| named(selector)).collect();
+    let keys: Vec<KeyOf<'a>> = distinct(appends().map(Known::key));
+    let invoices: Vec<InvoiceOf<'a>> = distinct(appends().map(Known::invoice));
+    let limited = appends().filter_map(Append::counted_quota).any(|quota| quota.limit.is_some());
+    let mut months: Vec<MonthOf<'a>> =
+        if limited { distinct(appends().filter_map(Known::month)) } else { Vec::new() };
+    months.sort_unstable();
+
+    let statement = if runs.len() == 1 { LOCK } else { LOCK_AT_ONCE };
+    let [lock, head, replays, history, chains, used] =
+        session.prepare([statement, HEAD, REPLAYS, HISTORY, CHAINS, USED]).await?;
+    let (tenants, issuers, producers, systems, installations) = (
+        each(&selectors, |selector| &selector.tenant),
+        each(&selectors, |selector| &selector.issuer),
+        each(&selectors, |selector| &selector.producer),
+        each(&selectors, |selector| &selector.system),
+        each(&named, |named| named),
+    );
+    let asked: Parameters<'_> = &[&tenants, &issuers, &producers, &systems, &installations];
+    let reads = async {
+        together!(
+            session.start(),
+            async {
+                if way == Way::Together { session.client().batch_execute(SHORT_WAIT).await } else { Ok(()) }
+            },
+            session.query(&lock, asked),
+            session.query(&head, asked),
+            session.query(
+                &replays,
+                &[
+                    &each(&keys, |(tenant, ..)| *tenant),
+                    &each(&keys, |(_, kind, _)| kind),
+                    &keys.iter().map(|(.., key)| *key).collect::<Vec<&str>>(),
+                ]
+            ),
+            session.query(
+                &history,
+                &[
+                    &each(&invoices, |(tenant, _)| *tenant),
+                    &each(&invoices, |(_, invoice)| &invoice.issuer),
+                    &each(&invoices, |(_, invoice)| &invoice.number),
+                    &each(&invoices, |(_, invoice)| &invoice.date),
+                ]
+            ),
+            session.query(&chains, &[&tenants, &issuers]),
+            async {
+                if months.is_empty() { Ok(Vec::new()) } else { lock_months(session, &used, &months).await }
+            },
+        )
+    };
+    let (_, _, locked, heads, replays, history, others, used) = session.trip(reads).await?;
+
+    let mut known = Known::default();
+    for (nth, fingerprint, submission) in
+        row::all(&replays, |cells| Ok((cells.next::<u64>()?, cells.next()?, table::read_item(cells)?)))?
+    {
+        known.replays.insert(*nth_of(&keys, nth)?, Replay::Earlier(fingerprint, Box::new(submission)));
     }
-    let due = known.write(session, first).await?;
-    for (answer, append) in answers.iter_mut().zip(appends) {
-        if let Ok(Appended::New { due: at, .. }) = answer {
-            *at = due.map(|due| due.max(append.at));
-        }
+    for (nth, prior) in row::all(&history, |cells| Ok((cells.next()?, read_prior(cells)?)))? {
+        known.history.entry(*nth_of(&invoices, nth)?).or_default().push(prior);
     }
-    Ok(answers)
-}
+    known.used = read_used(&used, &months)?;
+    if known.used.len() < months.len() {
+        known.used = open_months(session, &months).await?;
+    }
 
-/// What is known of the chain and of what the appends ask for; grows with each of them.
-struct Known<'a> {
-    chain: Option<ChainRow>,
-    head: Option<Head>,
-    /// The chain that the first new record makes.
-    made: Option<(ChainId, ChainKey)>,
-    several: bool,
-    replays: HashMap<(JobKind, String), ([u8; 32], Submission)>,
-    history: HashMap<InvoiceId, Vec<PriorRecord>>,
-    used: HashMap<String, u64>,
-    taken: Vec<Text<100>>,
-    sums: BTreeMap<(&'a str, Nif), Sums>,
-    new: Vec<New<'a>>,
-}
-
-struct New<'a> {
-    append: &'a Append,
-    record: RecordRow,
-    /// Which of the account's records of its invoice it is, from 1.
-    nth: u64,
-}
-
-impl<'a> Known<'a> {
-    async fn read(session: &mut Session, first: &Append, appends: &[Append]) -> Result<Self, StoreError> {
-        let selector = &first.chain;
-        let tenant = &selector.tenant;
-        let named = match &selector.installation {
-            Installation::Named(installation) => Some(installation.clone()),
-            Installation::Minted(_) => None,
-        };
-        let invoices: Vec<&InvoiceId> = appends.iter().map(|append| &append.invoice).collect();
-        let mut months: Vec<&str> = appends
-            .iter()
-            .filter_map(Append::counted_quota)
-            .filter(|quota| quota.limit.is_some())
-            .map(|quota| quota.month.as_str())
-            .collect();
-        months.sort_unstable();
-        months.dedup();
-
-        let [lock, head, replays, history, chains, used] =
-            session.prepare([LOCK, HEAD, REPLAYS, HISTORY, CHAINS, USED]).await?;
-        let (tenant_of, issuer, producer, system, installation) =
-            (Col(tenant), Col(&selector.issuer), Col(&selector.producer), Col(&selector.system), Col(&named));
-        let chosen: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-            [&tenant_of, &issuer, &producer, &system, &installation];
-        let reads = async {
-            together!(
-                session.start(),
-                session.query(&lock, &chosen),
-                session.query(&head, &chosen),
-                session.query(
-                    &replays,
-                    &[
-                        &tenant_of,
-                        &each(appends, |append| &append.kind),
-                        &each(appends, |append| &append.idempotency.key),
-                    ]
-                ),
-                session.query(
-                    &history,
-                    &[
-                        &tenant_of,
-                        &each(&invoices, |invoice| &invoice.issuer),
-                        &each(&invoices, |invoice| &invoice.number),
-                        &each(&invoices, |invoice| &invoice.date),
-                    ]
-                ),
-                session.query(&chains, &[&tenant_of, &issuer]),
-                async {
-                    if months.is_empty() {
-                        Ok(Vec::new())
-                    } else {
-                        session.query(&used, &[&tenant_of, &months]).await
-                    }
-                },
-            )
-        };
-        let (_, chain, head, replays, history, chains, used) = session.trip(reads).await?;
-
-        let chain = row::first(&chain, ChainRow::read)?;
-        let others = row::all(&chains, Cells::next::<i64>)?;
-        let mut known = Self {
-            several: others.iter().any(|seq| chain.as_ref().is_none_or(|chain| chain.seq != *seq)),
-            head: row::first(&head, table::read_head)?,
-            made: None,
-            replays: row::all(&replays, |cells| {
-                Ok(((cells.next()?, cells.next()?), (cells.next()?, table::read_item(cells)?)))
-            })?
+    let mut heads: HashMap<u64, _> = row::all(&heads, |cells| Ok((table::read_head(cells)?, cells.next()?)))?
+        .into_iter()
+        .map(|(head, nth)| (nth, head))
+        .collect();
+    let mut locked: HashMap<u64, ChainRow> =
+        row::all(&locked, |cells| Ok((ChainRow::read(cells)?, cells.next()?)))?
             .into_iter()
-            .collect(),
-            history: HashMap::new(),
-            used: row::all(&used, |cells| Ok((cells.next()?, cells.next()?)))?.into_iter().collect(),
-            taken: Vec::new(),
-            sums: BTreeMap::new(),
-            new: Vec::new(),
-            chain,
-        };
-        for (invoice, prior) in row::all(&history, read_prior)? {
-            known.history.entry(invoice).or_default().push(prior);
+            .map(|(chain, nth)| (nth, chain))
+            .collect();
+    let others: Vec<(u64, i64)> = row::all(&others, |cells| Ok((cells.next()?, cells.next()?)))?;
+    let mut chains = Vec::with_capacity(selectors.len());
+    for (nth, selector) in (1..).zip(selectors) {
+        let row = locked.remove(&nth);
+        if row.is_none() && way == Way::Together {
+            chains.push(None);
+            continue;
         }
-        if known.used.len() < months.len() {
-            known.open_months(session, &tenant_of, &months).await?;
-        }
-        if known.chain.is_none() && named.is_none() {
-            known.find_taken(session, &chosen[..4], appends).await?;
-        }
-        Ok(known)
-    }
-
-    /// A month without a row has nothing to lock, so it gets one; without a new record it goes again.
-    async fn open_months(
-        &mut self,
-        session: &mut Session,
-        tenant: &(dyn tokio_postgres::types::ToSql + Sync),
-        months: &[&str],
-    ) -> Result<(), StoreError> {
-        let [open, used] = session.prepare([NEW_MONTHS, USED]).await?;
-        let reads = async {
-            together!(session.query(&open, &[tenant, &months]), session.query(&used, &[tenant, &months]))
-        };
-        let (_, used) = session.trip(reads).await?;
-        self.used = row::all(&used, |cells| Ok((cells.next()?, cells.next()?)))?.into_iter().collect();
-        Ok(())
-    }
-
-    /// Which of the texts that were minted are the installations of named chains.
-    async fn find_taken(
-        &mut self,
-        session: &mut Session,
-        chosen: &[&(dyn tokio_postgres::types::ToSql + Sync)],
-        appends: &[Append],
-    ) -> Result<(), StoreError> {
-        let [taken] = session.prepare([TAKEN]).await?;
-        let texts: Vec<&str> = appends.iter().map(|append| installation(append).as_str()).collect();
-        let mut parameters = chosen.to_vec();
-        parameters.push(&texts);
-        let rows = session.trip(session.query(&taken, &parameters)).await?;
-        self.taken = row::all(&rows, Cells::next)?;
-        Ok(())
-    }
-
-    /// One append, behind all before it.
-    fn append(&mut self, append: &'a Append) -> Answer {
-        let replay = (append.kind, append.idempotency.key.clone());
-        if let Some((fingerprint, submission)) = self.replays.get(&replay) {
-            let submission = Box::new(submission.clone());
-            return Ok(Appended::Replay { fingerprint: *fingerprint, submission });
-        }
-        let history = self.history.get(&append.invoice).cloned().unwrap_or_default();
-        if !append.repeats_invoice
-            && let Some(last) = history.last()
-        {
-            let alta = history.iter().rfind(|prior| prior.kind == RecordKind::Invoice);
-            return Ok(Appended::AlreadySubmitted(alta.unwrap_or(last).job));
-        }
-        if let Some(quota) = append.counted_quota() {
-            let used = self.used.get(&quota.month).copied().unwrap_or_default();
-            if quota.limit.is_some_and(|limit| used >= limit) {
-                return Ok(Appended::QuotaReached { used });
-            }
-        }
-        if self.chain.as_ref().is_some_and(|chain| chain.state.closed) {
-            return Ok(Appended::Closed);
-        }
-        let (id, key) = self.target(append)?;
-        let place = Place { key, head: self.head.clone(), several_chains: self.several, history };
-        // The sealer is not ours. If it panics, that is the end of this append alone.
-        let sealed = catch_unwind(AssertUnwindSafe(|| (append.seal)(&place)))
-            .map_err(|_| StoreError::Contradiction("the call panicked"))?;
-        let sealed = match sealed {
-            Ok(sealed) => sealed,
-            Err(refusal) => return Ok(Appended::Refused(refusal)),
-        };
-        place.check(append.kind, &append.invoice, &sealed)?;
-        Ok(self.take(append, id, place, sealed))
-    }
-
-    /// The chain that the append goes to.
-    fn target(&self, append: &Append) -> Result<(ChainId, ChainKey), StoreError> {
-        if let Some(made) = &self.made {
-            return Ok(made.clone());
-        }
-        let Some(chain) = &self.chain else {
-            let installation = installation(append).clone();
-            if self.taken.contains(&installation) {
-                return Err(StoreError::Contradiction("the new installation is taken"));
-            }
-            let selector = &append.chain;
-            let key = ChainKey {
-                tenant: selector.tenant.clone(),
-                issuer: selector.issuer,
-                producer: selector.producer.clone(),
-                system: selector.system,
-                installation,
-            };
-            // A chain bears the identifier of its first record.
-            return Ok((ChainId(append.record.0), key));
-        };
-        if self.new.is_empty() && !chain.ends_with(self.head.as_ref()) {
-            return Err(StoreError::Contradiction("the chain's last record is not the one its head names"));
-        }
-        Ok((chain.state.id, chain.state.key.clone()))
-    }
-
-    /// What the record changes for those behind it.
-    fn take(
-        &mut self,
-        append: &'a Append,
-        chain: ChainId,
-        place: Place,
-        sealed: crate::ledger::Sealed,
-    ) -> Appended {
-        if let Some((month, sums)) = append.counted(&sealed) {
-            let known = self.sums.entry((month, append.invoice.issuer)).or_default();
-            *known = known.plus(sums);
-            if let Some(used) = self.used.get_mut(month) {
-                *used += sums.invoices;
-            }
-        }
-        let record = RecordRow::sealed(append.record, chain, &place, sealed);
-        let job = JobRow {
-            id: append.job,
-            tenant: append.chain.tenant.clone(),
-            kind: append.kind,
-            request: append.request,
-            progress: Progress::new(),
-            created_at: append.at,
-            updated_at: append.at,
-        };
-        if self.chain.is_none() {
-            self.made = Some((chain, place.key));
-        }
-        self.head = Some(Head {
-            position: record.position,
-            invoice: record.invoice.clone(),
-            huella: record.huella,
-            generated_at: record.generated_at.clone(),
+        let seq = row.as_ref().map(|row| row.seq);
+        // One may name the installation that was minted for another.
+        let same = |known: &Chain<'_>| seq.is_some() && known.row.as_ref().map(|row| row.seq) == seq;
+        let at = known.chains.iter().position(same).unwrap_or_else(|| {
+            let several = others.iter().any(|(of, other)| *of == nth && Some(*other) != seq);
+            known.chains.push(Chain::new(selector, row, heads.remove(&nth), several));
+            known.chains.len() - 1
         });
-        let prior = PriorRecord::new(job.id, record.kind, &job.progress);
-        let history = self.history.entry(append.invoice.clone()).or_default();
-        history.push(prior);
-        let nth = history.len() as u64;
-        let submission = Submission { job, record: record.clone() };
-        let Append { kind, idempotency, .. } = append;
-        self.replays.insert((*kind, idempotency.key.clone()), (idempotency.fingerprint, submission.clone()));
-        self.new.push(New { append, record, nth });
-        Appended::New { submission: Box::new(submission), due: None }
+        chains.push(Some(at));
     }
+    if let ([chain], [run]) = (&mut *known.chains, runs)
+        && chain.row.is_none()
+        && matches!(chain.selector.installation, Installation::Minted(_))
+    {
+        chain.taken = find_taken(session, chain.selector, run).await?;
+    }
+    Ok((known, chains))
+}
 
-    /// Writes what is new, and says when the chain is due then.
-    async fn write(self, mut session: Session, first: &Append) -> Result<Option<Timestamp>, StoreError> {
-        let Self { new, sums, made, .. } = &self;
-        let Some(last) = new.last() else { return Ok(None) };
-        let selector = &first.chain;
-        let chain = last.record.chain;
-        let progress = Progress::new();
-        let minted = matches!(selector.installation, Installation::Minted(_));
-        let count = new.len() as i64;
+/// Each of them once, in order.
+fn distinct<T: Copy + Eq + std::hash::Hash>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    all.filter(|item| seen.insert(*item)).collect()
+}
 
-        let [count_sums, create, write, due] =
-            session.prepare([COUNT, CREATE, WRITE, due_query!("c.id = $1")]).await?;
-        let months: Vec<&str> = sums.keys().map(|(month, _)| *month).collect();
-        let issuers: Vec<&Nif> = sums.keys().map(|(_, issuer)| issuer).collect();
-        let totals: Vec<&Sums> = sums.values().collect();
-        let [base, tax, total] =
-            [|sums: &Sums| sums.base.0, |sums: &Sums| sums.tax.0, |sums: &Sums| sums.total.0]
-                .map(|part| totals.iter().map(|sums| part(sums)).collect::<Vec<i64>>());
-        let tenant = Col(&selector.tenant);
-        let writes = async {
-            together!(
-                async {
-                    if totals.is_empty() {
-                        return Ok(());
-                    }
-                    let sums: Parameters<'_> = &[
-                        &tenant,
-                        &months,
-                        &each(&issuers, |issuer| *issuer),
-                        &each(&totals, |sums| &sums.invoices),
-                        &each(&totals, |sums| &sums.cancellations),
-                        &base,
-                        &tax,
-                        &total,
-                    ];
-                    session.query(&count_sums, sums).await.map(drop)
-                },
-                async {
-                    let Some((_, key)) = made else { return Ok(()) };
-                    let chain: Parameters<'_> = &[
-                        &Col(&chain),
-                        &tenant,
-                        &Col(&selector.issuer),
-                        &Col(&selector.producer),
-                        &Col(&selector.system),
-                        &Col(&key.installation),
-                        &minted,
-                        &Col(&last.append.at),
-                    ];
-                    session.query(&create, chain).await.map(drop)
-                },
-                session.query(
-                    &write,
-                    &[
-                        &Col(&chain),
-                        &count,
-                        &each(new, |new| &new.record.position),
-                        &each(new, |new| &new.record.id),
-                        &each(new, |new| &new.record.invoice.issuer),
-                        &each(new, |new| &new.record.invoice.number),
-                        &each(new, |new| &new.record.invoice.date),
-                        &each(new, |new| &new.record.issuer_name),
-                        &each(new, |new| &new.record.total),
-                        &each(new, |new| &new.record.external_reference),
-                        &each(new, |new| &new.record.huella),
-                        &each(new, |new| &new.record.previous),
-                        &each(new, |new| &new.record.generated_at),
-                        &each(new, |new| &new.record.xml),
-                        &each(new, |new| &new.nth),
-                        &each(new, |new| &new.append.job),
-                        &each(new, |new| &new.append.kind),
-                        &each(new, |new| &new.append.request),
-                        &each(new, |new| &new.append.at),
-                        &each(new, |new| &new.append.idempotency.key),
-                        &each(new, |new| &new.append.idempotency.fingerprint),
-                        &Col(&progress.state),
-                        &Col(&progress.standing),
-                        &Col(&progress.attempts),
-                        &progress.sent,
-                        &Col(&Turn::of(&progress)),
-                        &Col(&schedule::own_time(&progress)),
-                        &each(new, |new| &new.record.kind),
-                        &Col(&last.record.huella),
-                        &Col(&last.record.invoice.number),
-                        &Col(&last.append.at),
-                    ],
-                ),
-                session.query(&due, &[&Col(&chain)]),
-                session.commit(),
-            )
-        };
-        let (.., due, ()) = session.last_trip(writes).await?;
-        session.release();
-        let due = due.first().map(|row| read_due(&mut Cells::of(row))).transpose()?;
-        Ok(due.and_then(|(_, at)| at))
+/// What the server speaks of by its place in a list.
+fn nth_of<T>(asked: &[T], nth: u64) -> Result<&T, StoreError> {
+    let at = usize::try_from(nth).ok().and_then(|nth| nth.checked_sub(1));
+    at.and_then(|at| asked.get(at)).ok_or(StoreError::Contradiction("the server answers what was not asked"))
+}
+
+async fn lock_months(
+    session: &Session,
+    statement: &Statement,
+    months: &[MonthOf<'_>],
+) -> Result<Vec<Row>, Error> {
+    let texts: Vec<&str> = months.iter().map(|(_, month)| *month).collect();
+    session.query(statement, &[&each(months, |(tenant, _)| *tenant), &texts]).await
+}
+
+fn read_used<'a>(rows: &[Row], months: &[MonthOf<'a>]) -> Result<HashMap<MonthOf<'a>, u64>, StoreError> {
+    let used: Vec<(u64, u64)> = row::all(rows, |cells| Ok((cells.next()?, cells.next()?)))?;
+    used.into_iter().map(|(nth, invoices)| Ok((*nth_of(months, nth)?, invoices))).collect()
+}
+
+/// A month without a row has nothing to lock, so it gets one; without a new record it goes again.
+async fn open_months<'a>(
+    session: &mut Session,
+    months: &[MonthOf<'a>],
+) -> Result<HashMap<MonthOf<'a>, u64>, StoreError> {
+    let [open, used] = session.prepare([NEW_MONTHS, USED]).await?;
+    let reads = async { together!(lock_months(session, &open, months), lock_months(session, &used, months)) };
+    let (_, used) = session.trip(reads).await?;
+    read_used(&used, months)
+}
+
+/// Which of the texts that were minted are the installations of named chains.
+async fn find_taken(
+    session: &mut Session,
+    selector: &ChainSelector,
+    run: &[Append],
+) -> Result<Vec<Text<100>>, StoreError> {
+    let [taken] = session.prepare([TAKEN]).await?;
+    let ChainSelector { tenant, issuer, producer, system, .. } = selector;
+    let texts: Vec<&str> = run.iter().map(|append| installation(&append.chain).as_str()).collect();
+    let values: Parameters<'_> = &[&Col(tenant), &Col(issuer), producer, &Col(system), &texts];
+    let rows = session.trip(session.query(&taken, values)).await?;
+    row::all(&rows, Cells::next)
+}
+
+fn named(selector: &ChainSelector) -> Option<Text<100>> {
+    match &selector.installation {
+        Installation::Named(installation) => Some(installation.clone()),
+        Installation::Minted(_) => None,
     }
 }
 
-/// Reads a row of [`HISTORY`].
-fn read_prior(cells: &mut Cells<'_>) -> Result<(InvoiceId, PriorRecord), Unreadable> {
-    let invoice = table::read_invoice(cells)?;
+/// Reads a row of [`HISTORY`] behind its number.
+fn read_prior(cells: &mut Cells<'_>) -> Result<PriorRecord, Unreadable> {
     let (job, kind): (JobId, RecordKind) = (cells.next()?, cells.next()?);
-    Ok((invoice, PriorRecord::new(job, kind, &table::read_progress(cells)?)))
-}
-
-/// The installation that the caller names, or has minted.
-const fn installation(append: &Append) -> &Text<100> {
-    match &append.chain.installation {
-        Installation::Named(installation) | Installation::Minted(installation) => installation,
-    }
+    Ok(PriorRecord::new(job, kind, &table::read_progress(cells)?))
 }

@@ -1,16 +1,20 @@
-//! Appends that share a transaction: those of one chain that meet on this node.
+//! Appends that share a transaction: those that meet on this node, of whatever chains.
 //!
-//! The first append of a chain starts a task. While that waits for the server, others gather, and the
-//! next transaction takes them all. The task outlives its callers, so an append whose caller has gone away
-//! still comes to its end; it ends itself when nobody waits any more.
+//! The first append starts a task. While that waits for the server, others gather, and the next transaction
+//! takes them all, as many as it may; a chain is in one transaction at a time. What cannot be done together
+//! with others is done by itself, a chain at a time. The tasks outlive their callers, so an append whose
+//! caller has gone away still comes to its end; they end themselves when nobody waits any more.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, VecDeque, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{
+    sync::{Semaphore, oneshot},
+    time::{Instant, timeout},
+};
 
 use crate::{
     ledger::{Append, Appended, ChainSelector, Installation, LedgerError, LedgerErrorKind},
@@ -18,7 +22,10 @@ use crate::{
     types::{Nif, TenantId, Text},
 };
 
-use super::{append::append_all, pool::Pool};
+use super::{
+    append::{Answer, append_alone, append_together},
+    pool::Pool,
+};
 
 /// The most appends that share a transaction; more would make the first one wait too long.
 const GROUP: usize = 64;
@@ -28,14 +35,16 @@ const WAITING: usize = 1024;
 /// Callers who were answered together tend to come back together. While less than half of them have, the
 /// next transaction waits for so long.
 const PAUSE: Duration = Duration::from_millis(1);
-
-type Answer = Result<Appended, LedgerError>;
+/// Whoever has waited for so long while other transactions were under way gets one beside them.
+const LONG: Duration = Duration::from_millis(20);
 
 /// The appends that wait, by their chain.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
     pool: Pool,
-    waiting: Arc<Mutex<HashMap<Chain, Vec<Waiting>>>>,
+    queue: Arc<Mutex<Queue>>,
+    /// For transactions of one chain, of which there are as many side by side as of the others.
+    alone: Arc<Semaphore>,
 }
 
 /// A chain as its callers name it; without installation for the minted one.
@@ -46,6 +55,24 @@ struct Chain {
     producer: String,
     system: SystemId,
     installation: Option<Text<100>>,
+}
+
+/// What waits.
+#[derive(Debug, Default)]
+struct Queue {
+    chains: HashMap<Chain, Line>,
+    /// Chains whose appends wait while none is under way, in the order in which they came.
+    ready: VecDeque<Chain>,
+    /// How many appends the ready ones have.
+    appends: usize,
+    lanes: usize,
+}
+
+/// The appends of a chain. It is there from the first until none waits or is under way.
+#[derive(Debug, Default)]
+struct Line {
+    waiting: Vec<Waiting>,
+    under_way: bool,
 }
 
 struct Waiting {
@@ -62,96 +89,196 @@ impl std::fmt::Debug for Waiting {
 
 impl Groups {
     pub(super) fn new(pool: Pool) -> Self {
-        Self { pool, waiting: Arc::default() }
+        Self { alone: Arc::new(Semaphore::new(pool.share())), pool, queue: Arc::default() }
     }
 
-    pub(super) async fn append(&self, append: Append) -> Answer {
-        let chain = Chain::of(&append.chain);
+    pub(super) async fn append(&self, append: Append) -> Result<Appended, LedgerError> {
+        let mut answer = self.enqueue(append)?;
+        let answer = if let Ok(answer) = timeout(LONG, &mut answer).await {
+            answer
+        } else {
+            self.open_lane(&mut self.lock());
+            answer.await
+        };
+        answer.unwrap_or_else(|_| Err(LedgerError::new(LedgerErrorKind::Unknown, "the append was cut off")))
+    }
+
+    fn enqueue(&self, append: Append) -> Result<oneshot::Receiver<Answer>, LedgerError> {
         let (reply, answer) = oneshot::channel();
-        let waiting = Waiting { since: Instant::now(), append, reply };
-        match self.lock().entry(chain.clone()) {
-            Entry::Occupied(mut others) => {
-                if others.get().len() >= WAITING {
-                    return refused("too many appends wait for this chain");
-                }
-                others.get_mut().push(waiting);
-            }
-            Entry::Vacant(nobody) => {
-                nobody.insert(vec![waiting]);
-                tokio::spawn(Runner { groups: self.clone(), chain, done: false }.run());
-            }
+        let chain = Chain::of(&append.chain);
+        let mut queue = self.lock();
+        if !queue.push(chain, Waiting { since: Instant::now(), append, reply }) {
+            return Err(refused("too many appends wait for this chain"));
         }
-        answer
-            .await
-            .unwrap_or_else(|_| Err(LedgerError::new(LedgerErrorKind::Unknown, "the append was cut off")))
+        if queue.lanes == 0 || queue.appends >= GROUP {
+            self.open_lane(&mut queue);
+        }
+        Ok(answer)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Chain, Vec<Waiting>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open_lane(&self, queue: &mut Queue) {
+        if queue.lanes < self.pool.share() && !queue.ready.is_empty() {
+            queue.lanes += 1;
+            tokio::spawn(Lane { groups: self.clone(), done: false }.run());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn refused(why: &'static str) -> Answer {
-    Err(LedgerError::new(LedgerErrorKind::Unavailable, why))
+fn refused(why: &'static str) -> LedgerError {
+    LedgerError::new(LedgerErrorKind::Unavailable, why)
 }
 
-/// Works off what waits for one chain.
-struct Runner {
+impl Queue {
+    /// Says no when too many wait.
+    fn push(&mut self, chain: Chain, waiting: Waiting) -> bool {
+        let line = match self.chains.entry(chain) {
+            Entry::Occupied(line) => line.into_mut(),
+            Entry::Vacant(nobody) => {
+                self.ready.push_back(nobody.key().clone());
+                nobody.insert(Line::default())
+            }
+        };
+        if line.waiting.len() >= WAITING {
+            return false;
+        }
+        line.waiting.push(waiting);
+        self.appends += usize::from(!line.under_way);
+        true
+    }
+
+    /// Those whose turn it is, by their chains, which are under way from now on.
+    fn take(&mut self) -> Vec<(Chain, Vec<Waiting>)> {
+        let (mut taken, mut left) = (Vec::new(), GROUP);
+        while left > 0
+            && let Some(chain) = self.ready.pop_front()
+        {
+            let Some(line) = self.chains.get_mut(&chain) else { continue };
+            self.appends -= line.waiting.len();
+            line.under_way = true;
+            let first: Vec<_> = line.waiting.drain(..line.waiting.len().min(left)).collect();
+            left -= first.len();
+            taken.push((chain, first));
+        }
+        taken
+    }
+
+    /// The chain is not under way any more.
+    fn put_back(&mut self, chain: &Chain) {
+        let Some(line) = self.chains.get_mut(chain) else { return };
+        line.under_way = false;
+        if line.waiting.is_empty() {
+            self.chains.remove(chain);
+        } else {
+            self.appends += line.waiting.len();
+            self.ready.push_back(chain.clone());
+        }
+    }
+}
+
+/// Appends of a chain that are under way, with those who wait for them.
+struct Run {
     groups: Groups,
     chain: Chain,
+    appends: Vec<Append>,
+    replies: Vec<oneshot::Sender<Answer>>,
+}
+
+impl Run {
+    /// Refuses those who have waited too long already.
+    fn new(groups: &Groups, chain: Chain, waiting: Vec<Waiting>) -> Self {
+        let patience = groups.pool.patience();
+        let (waiting, late): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|waiting| waiting.since.elapsed() <= patience);
+        for waiting in late {
+            let _ = waiting.reply.send(Err(refused("those before it took too long")));
+        }
+        let (appends, replies) = waiting.into_iter().map(|waiting| (waiting.append, waiting.reply)).unzip();
+        Self { groups: groups.clone(), chain, appends, replies }
+    }
+
+    fn answer(mut self, answers: Vec<Answer>) {
+        for (reply, answer) in self.replies.drain(..).zip(answers) {
+            // A caller that has gone away needs no answer.
+            let _ = reply.send(answer);
+        }
+    }
+
+    async fn alone(self) {
+        let groups = self.groups.clone();
+        let permit = timeout(groups.pool.patience(), groups.alone.acquire()).await;
+        let answers = if let Ok(Ok(_permit)) = permit {
+            append_alone(&groups.pool, &self.appends).await
+        } else {
+            self.appends.iter().map(|_| Err(refused("those before it took too long"))).collect()
+        };
+        self.answer(answers);
+        let mut queue = groups.lock();
+        if queue.lanes == 0 {
+            groups.open_lane(&mut queue);
+        }
+    }
+}
+
+impl Drop for Run {
+    /// If it was cut off, those who wait are told, and those behind them have their turn.
+    fn drop(&mut self) {
+        self.groups.lock().put_back(&self.chain);
+    }
+}
+
+/// Works off what waits, a transaction after the other.
+struct Lane {
+    groups: Groups,
     done: bool,
 }
 
-impl Runner {
+impl Lane {
     async fn run(mut self) {
         let mut last = 0;
         loop {
-            if self.waiting() * 2 < last {
+            if self.groups.lock().appends * 2 < last {
                 tokio::time::sleep(PAUSE).await;
             }
-            let Some(group) = self.next() else { return };
-            last = group.len();
-            let patience = self.groups.pool.patience();
-            let (group, late): (Vec<_>, Vec<_>) =
-                group.into_iter().partition(|waiting| waiting.since.elapsed() <= patience);
-            for waiting in late {
-                let _ = waiting.reply.send(refused("those before it took too long"));
-            }
-            if group.is_empty() {
+            let Some(taken) = self.next() else { return };
+            let mut runs: Vec<Run> =
+                taken.into_iter().map(|(chain, waiting)| Run::new(&self.groups, chain, waiting)).collect();
+            runs.retain(|run| !run.appends.is_empty());
+            if runs.is_empty() {
                 continue;
             }
-            let (appends, replies): (Vec<Append>, Vec<_>) =
-                group.into_iter().map(|waiting| (waiting.append, waiting.reply)).unzip();
-            let answers = append_all(&self.groups.pool, &appends).await;
-            for (reply, answer) in replies.into_iter().zip(answers) {
-                // A caller that has gone away needs no answer.
-                let _ = reply.send(answer);
+            last = runs.iter().map(|run| run.appends.len()).sum();
+            let appends: Vec<&[Append]> = runs.iter().map(|run| &*run.appends).collect();
+            let answers = append_together(&self.groups.pool, &appends).await;
+            for (run, answers) in runs.into_iter().zip(answers) {
+                match answers {
+                    Some(answers) => run.answer(answers),
+                    None => drop(tokio::spawn(run.alone())),
+                }
             }
         }
     }
 
-    fn waiting(&self) -> usize {
-        self.groups.lock().get(&self.chain).map_or(0, Vec::len)
-    }
-
-    fn next(&mut self) -> Option<Vec<Waiting>> {
-        let mut all = self.groups.lock();
-        let waiting = all.get_mut(&self.chain).filter(|waiting| !waiting.is_empty());
-        let group = waiting.map(|waiting| waiting.drain(..waiting.len().min(GROUP)).collect());
-        if group.is_none() {
-            all.remove(&self.chain);
-            drop(all);
+    fn next(&mut self) -> Option<Vec<(Chain, Vec<Waiting>)>> {
+        let mut queue = self.groups.lock();
+        let taken = queue.take();
+        if taken.is_empty() {
+            queue.lanes -= 1;
+            drop(queue);
             self.done = true;
+            return None;
         }
-        group
+        Some(taken)
     }
 }
 
-impl Drop for Runner {
-    /// If it is cut off, those who wait are told, and the next one starts anew.
+impl Drop for Lane {
     fn drop(&mut self) {
         if !self.done {
-            self.groups.lock().remove(&self.chain);
+            self.groups.lock().lanes -= 1;
         }
     }
 }

@@ -8,6 +8,7 @@
 //! Nothing is kept in memory between calls, so any node answers any request. A call that the server or the
 //! network fails is `Unavailable` while nothing can have been written, and `Unknown` from the commit on.
 
+mod accept;
 mod accounts;
 mod address;
 mod append;
@@ -22,6 +23,7 @@ mod settle;
 mod upkeep;
 mod webhook;
 mod work;
+mod write;
 
 use std::{ops::Range, time::Duration};
 

@@ -82,6 +82,8 @@ struct Shared {
     environment: OnceLock<Environment>,
     idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
+    /// What one kind of use may take of the connections, where it could take all.
+    share: usize,
     /// For what may take long: lists.
     lists: Arc<Semaphore>,
 }
@@ -118,7 +120,8 @@ impl Pool {
             config.connect_timeout(share.clamp(Duration::from_secs(1), LONGEST_CONNECT));
         }
         let permits = Arc::new(Semaphore::new(count.max(1)));
-        let lists = Arc::new(Semaphore::new((count * 3 / 10).max(1)));
+        let share = (count * 3 / 10).max(1);
+        let lists = Arc::new(Semaphore::new(share));
         let environment = OnceLock::new();
         Self(Arc::new(Shared {
             config,
@@ -128,6 +131,7 @@ impl Pool {
             environment,
             idle: Mutex::default(),
             permits,
+            share,
             lists,
         }))
     }
@@ -196,6 +200,11 @@ impl Pool {
         self.0.environment.get_or_init(|| environment);
         let said = session.trip(session.client().simple_query(schema::STAMP)).await?;
         rows(&said).try_for_each(|row| schema::prove(row, environment))
+    }
+
+    /// What one kind of use may take of the connections.
+    pub(super) fn share(&self) -> usize {
+        self.0.share
     }
 
     /// The longest wait for one thing.

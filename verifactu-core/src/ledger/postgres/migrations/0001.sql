@@ -67,7 +67,7 @@ CREATE SEQUENCE record_number_of;
 CREATE TABLE record (
   seq bigint PRIMARY KEY,
   id uuid NOT NULL,
-  chain bigint NOT NULL REFERENCES chain (seq),
+  chain bigint NOT NULL,
   position bigint NOT NULL CHECK (position > 0),
   tenant text COLLATE "C" NOT NULL,
   kind text NOT NULL,
@@ -91,6 +91,11 @@ CREATE INDEX record_by_number ON record (tenant, number);
 
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
   $$ BEGIN RAISE EXCEPTION '%', TG_ARGV[0] USING ERRCODE = 'integrity_constraint_violation'; END $$;
+-- Instead of a foreign key from the record, which would be looked up for each, though the row is locked.
+CREATE TRIGGER chain_kept BEFORE DELETE ON chain
+  FOR EACH ROW EXECUTE FUNCTION refuse('a chain is kept');
+CREATE TRIGGER chains_kept BEFORE TRUNCATE ON chain
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse('a chain is kept');
 CREATE TRIGGER record_unchanged BEFORE UPDATE OR DELETE ON record
   FOR EACH ROW EXECUTE FUNCTION refuse('a record never changes, and never leaves its chain');
 CREATE TRIGGER record_kept BEFORE TRUNCATE ON record
