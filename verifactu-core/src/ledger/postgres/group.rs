@@ -32,8 +32,10 @@ const GROUP: usize = 64;
 /// The most appends of a chain that wait on one node; more are refused.
 const WAITING: usize = 1024;
 
-/// Callers who were answered together tend to come back together. While less than half of them have, the
-/// next transaction waits for so long.
+/// Behind a transaction that several shared, the next one waits as long as others keep coming, but no longer
+/// than the last one took, and no longer than this: a transaction costs the server as much as many records.
+const MOST_PATIENCE: Duration = Duration::from_millis(5);
+/// Between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 /// Whoever has waited for so long while other transactions were under way gets one beside them.
 const LONG: Duration = Duration::from_millis(20);
@@ -238,11 +240,7 @@ struct Lane {
 
 impl Lane {
     async fn run(mut self) {
-        let mut last = 0;
         loop {
-            if self.groups.lock().appends * 2 < last {
-                tokio::time::sleep(PAUSE).await;
-            }
             let Some(taken) = self.next() else { return };
             let mut runs: Vec<Run> =
                 taken.into_iter().map(|(chain, waiting)| Run::new(&self.groups, chain, waiting)).collect();
@@ -250,8 +248,8 @@ impl Lane {
             if runs.is_empty() {
                 continue;
             }
-            last = runs.iter().map(|run| run.appends.len()).sum();
             let appends: Vec<&[Append]> = runs.iter().map(|run| &*run.appends).collect();
+            let (count, began) = (appends.iter().map(|run| run.len()).sum::<usize>(), Instant::now());
             let answers = append_together(&self.groups.pool, &appends).await;
             for (run, answers) in runs.into_iter().zip(answers) {
                 match answers {
@@ -259,6 +257,18 @@ impl Lane {
                     None => drop(tokio::spawn(run.alone())),
                 }
             }
+            if count > 1 {
+                self.gather(began.elapsed().min(MOST_PATIENCE)).await;
+            }
+        }
+    }
+
+    async fn gather(&self, patience: Duration) {
+        let waiting = || self.groups.lock().appends;
+        let (began, mut seen) = (Instant::now(), 0);
+        while (seen + 1..GROUP).contains(&waiting()) && began.elapsed() < patience {
+            seen = waiting();
+            tokio::time::sleep(PAUSE).await;
         }
     }
 
