@@ -1,6 +1,7 @@
 //! The shared ledger, on a server of the tests' own.
 
 mod access;
+mod neighbours;
 mod outage;
 mod races;
 mod support;

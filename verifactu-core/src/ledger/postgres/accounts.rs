@@ -8,7 +8,7 @@ use crate::{
     ledger::{
         Accounts, ApiKey, ApiKeyId, AuditEntry, AuditLine, Batch, Caller, Delivery, DeliveryOutcome,
         LedgerError, Listing, Page, SealedCertificate, Tenant, Webhook,
-        table::{self, audit_columns, caller_query, certificate_columns, key_columns, tenant_columns},
+        table::{self, audit_columns, certificate_columns, key_columns, tenant_columns},
     },
     types::{BatchId, DeliveryId, TenantId},
 };
@@ -174,8 +174,7 @@ impl Accounts for PostgresLedger {
     }
 
     async fn caller(&self, public: &str) -> Result<Option<Caller>, LedgerError> {
-        let rows = self.pool.read(caller_query!("$1"), &[&public]).await?;
-        Ok(row::first(&rows, table::read_caller)?)
+        self.callers.find(public).await
     }
 
     async fn keys(

@@ -10,10 +10,9 @@
 //! done together: a chain that is new, or locked by somebody else, is left for a transaction of its own, and
 //! so is each of them when the server refuses all.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::collections::{HashMap, HashSet};
+
+use tokio_postgres::{Error, Row, Statement};
 
 use crate::{
     ledger::{
@@ -25,12 +24,10 @@ use crate::{
     types::{JobId, Text},
 };
 
-use tokio_postgres::{Error, Row, Statement};
-
 use super::{
     accept::{Chain, InvoiceOf, KeyOf, Known, MonthOf, Outcome, Replay, installation},
     column::{Cells, Col, each},
-    error::StoreError,
+    error::{Shared, StoreError},
     pool::{Parameters, Pool, Session, repeated, together},
     row, write,
 };
@@ -129,8 +126,8 @@ pub(super) async fn append_together(pool: &Pool, runs: &[&[Append]]) -> Vec<Opti
         Ok(answers) => answers,
         Err(error) if error.may_concern_one() => runs.iter().map(|_| None).collect(),
         Err(error) => {
-            let error = Failure::of(error);
-            runs.iter().map(|run| Some(error.to_each(run))).collect()
+            let error = Shared::from(error);
+            runs.iter().map(|run| Some(run.iter().map(|_| Err(error.error())).collect())).collect()
         }
     }
 }
@@ -147,20 +144,10 @@ pub(super) async fn append_alone(pool: &Pool, run: &[Append]) -> Vec<Answer> {
             }
             answers
         }
-        Err(error) => Failure::of(error).to_each(run),
-    }
-}
-
-/// What many callers are told.
-struct Failure(crate::ledger::LedgerErrorKind, Arc<StoreError>);
-
-impl Failure {
-    fn of(error: StoreError) -> Self {
-        Self(error.kind(), Arc::new(error))
-    }
-
-    fn to_each(&self, run: &[Append]) -> Vec<Answer> {
-        run.iter().map(|_| Err(LedgerError::new(self.0, self.1.clone()))).collect()
+        Err(error) => {
+            let error = Shared::from(error);
+            run.iter().map(|_| Err(error.error())).collect()
+        }
     }
 }
 

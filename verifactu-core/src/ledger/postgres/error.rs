@@ -1,6 +1,6 @@
 //! What a failure of the server, or of the way to it, means for the caller.
 
-use std::error::Error;
+use std::{error::Error, sync::Arc};
 
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
@@ -81,6 +81,21 @@ impl StoreError {
             Self::Incompatible(_) => LedgerErrorKind::Incompatible,
             Self::Unreadable(_) | Self::Misfit(_) | Self::Contradiction(_) => LedgerErrorKind::Corrupt,
         }
+    }
+}
+
+/// A failure that several callers are told.
+pub(super) struct Shared(LedgerErrorKind, Arc<StoreError>);
+
+impl From<StoreError> for Shared {
+    fn from(error: StoreError) -> Self {
+        Self(error.kind(), Arc::new(error))
+    }
+}
+
+impl Shared {
+    pub(super) fn error(&self) -> LedgerError {
+        LedgerError::new(self.0, self.1.clone())
     }
 }
 

@@ -12,6 +12,7 @@ mod accept;
 mod accounts;
 mod address;
 mod append;
+mod callers;
 mod column;
 mod error;
 mod group;
@@ -38,6 +39,7 @@ use crate::{
 };
 
 use self::{
+    callers::Callers,
     group::Groups,
     pool::{Access, Pool, Session, repeated},
 };
@@ -62,6 +64,7 @@ use super::{
 pub struct PostgresLedger {
     pool: Pool,
     groups: Groups,
+    callers: Callers,
     /// Keeps the ledger for this process alone.
     _alone: Option<Session>,
 }
@@ -172,7 +175,7 @@ impl PostgresLedger {
     }
 
     fn on(pool: Pool, alone: Option<Session>) -> Self {
-        Self { groups: Groups::new(pool.clone()), pool, _alone: alone }
+        Self { groups: Groups::new(pool.clone()), callers: Callers::new(pool.clone()), pool, _alone: alone }
     }
 }
 

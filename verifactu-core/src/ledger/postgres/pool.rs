@@ -167,6 +167,21 @@ impl Pool {
         Ok(rows)
     }
 
+    /// Reads by one statement whose plan is made once and kept. To be repeated by the caller.
+    pub(super) async fn look_up(
+        &self,
+        statement: &'static str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut session = self.session().await?;
+        let [statement] = session.prepare([statement]).await?;
+        let look =
+            async { together!(session.start(), session.query(&statement, parameters), session.commit()) };
+        let (_, rows, _) = session.trip(look).await?;
+        session.release();
+        Ok(rows)
+    }
+
     /// Writes by one statement, which is a transaction of its own.
     pub(super) async fn write(
         &self,

@@ -1,0 +1,144 @@
+//! Who calls, asked for all who wait: the keys of requests that meet on this node are looked up in one trip
+//! to the server. A trip begins after its requests have come, so a key that was revoked before is refused.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::{
+    sync::oneshot,
+    time::{Duration, timeout},
+};
+
+use tokio_postgres::Row;
+
+use crate::ledger::{
+    Caller, LedgerError,
+    table::{self, caller_query},
+};
+
+use super::{
+    column::Cells,
+    error::{Shared, StoreError},
+    pool::{Pool, repeated},
+};
+
+/// The most keys of a trip.
+const MOST: usize = 64;
+/// Whoever has waited for so long while other trips were under way gets one beside them.
+const LONG: Duration = Duration::from_millis(20);
+
+const CALLERS: &str = concat!(
+    "SELECT asked.nth, known.* FROM unnest($1::text[]) WITH ORDINALITY asked (public, nth) \
+     CROSS JOIN LATERAL (",
+    caller_query!("asked.public"),
+    " LIMIT 1) known"
+);
+
+type Answer = Result<Option<Caller>, LedgerError>;
+
+/// The keys that wait to be looked up.
+#[derive(Clone, Debug)]
+pub(super) struct Callers {
+    pool: Pool,
+    queue: Arc<Mutex<Queue>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    asked: Vec<Asked>,
+    trips: usize,
+}
+
+#[derive(Debug)]
+struct Asked {
+    public: String,
+    reply: oneshot::Sender<Answer>,
+}
+
+impl Callers {
+    pub(super) fn new(pool: Pool) -> Self {
+        Self { pool, queue: Arc::default() }
+    }
+
+    pub(super) async fn find(&self, public: &str) -> Answer {
+        let (reply, mut answer) = oneshot::channel();
+        self.ask(Asked { public: public.to_owned(), reply });
+        let answer = if let Ok(answer) = timeout(LONG, &mut answer).await {
+            answer
+        } else {
+            self.travel(&mut self.lock());
+            timeout(2 * self.pool.patience(), answer).await.map_err(|_| StoreError::Busy)?
+        };
+        answer.unwrap_or_else(|_| Err(StoreError::Busy.into()))
+    }
+
+    fn ask(&self, asked: Asked) {
+        let mut queue = self.lock();
+        queue.asked.push(asked);
+        if queue.trips == 0 {
+            self.travel(&mut queue);
+        }
+    }
+
+    fn travel(&self, queue: &mut Queue) {
+        if queue.trips < self.pool.share() && !queue.asked.is_empty() {
+            queue.trips += 1;
+            tokio::spawn(Trip(self.clone()).run());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Goes to the server as long as somebody waits.
+struct Trip(Callers);
+
+impl Trip {
+    async fn run(self) {
+        loop {
+            let asked = self.next();
+            if asked.is_empty() {
+                return;
+            }
+            let publics: Vec<&str> = asked.iter().map(|asked| &*asked.public).collect();
+            let found = match repeated!(self.0.pool.look_up(CALLERS, &[&publics])) {
+                Ok(rows) => read(&rows, asked.len()),
+                Err(error) => {
+                    let error = Shared::from(error);
+                    asked.iter().map(|_| Err(error.error())).collect()
+                }
+            };
+            for (asked, found) in asked.into_iter().zip(found) {
+                // A caller that has gone away needs no answer.
+                let _ = asked.reply.send(found);
+            }
+        }
+    }
+
+    fn next(&self) -> Vec<Asked> {
+        let mut queue = self.0.lock();
+        queue.asked.retain(|asked| !asked.reply.is_closed());
+        let count = queue.asked.len().min(MOST);
+        queue.asked.drain(..count).collect()
+    }
+}
+
+impl Drop for Trip {
+    fn drop(&mut self) {
+        self.0.lock().trips -= 1;
+    }
+}
+
+/// The callers by the places of their keys in the list. A row that cannot be read is the fault of one.
+fn read(rows: &[Row], count: usize) -> Vec<Answer> {
+    let mut found: Vec<Answer> = (0..count).map(|_| Ok(None)).collect();
+    for row in rows {
+        let mut cells = Cells::of(row);
+        let at = cells.next::<u64>().ok().and_then(|nth| usize::try_from(nth).ok()?.checked_sub(1));
+        if let Some(found) = at.and_then(|at| found.get_mut(at)) {
+            *found = table::read_caller(&mut cells).map(Some).map_err(|error| StoreError::from(error).into());
+        }
+    }
+    found
+}
