@@ -119,7 +119,7 @@ impl<'a> Known<'a> {
     }
 
     /// The appends to one of the chains, each behind all before it.
-    pub(super) fn append(&mut self, chain: usize, run: &'a [Append]) -> Vec<Outcome> {
+    pub(super) fn append(&mut self, chain: usize, run: &[&'a Append]) -> Vec<Outcome> {
         run.iter()
             .map(|append| match self.one(chain, append) {
                 Ok(None) => Outcome::New,

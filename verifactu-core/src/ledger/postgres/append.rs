@@ -16,7 +16,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 use crate::{
     ledger::{
-        Append, Appended, ChainSelector, Installation, LedgerError, PriorRecord,
+        Append, Appended, ChainSelector, Head, Installation, LedgerError, PriorRecord,
         column::Unreadable,
         table::{self, ChainRow, chain_columns, item_columns, progress_columns},
     },
@@ -50,7 +50,7 @@ macro_rules! asked {
 macro_rules! lock {
     ($waiting:literal) => {
         concat!(
-            "SELECT c.*, asked.nth ",
+            "SELECT asked.nth, c.* ",
             asked!(),
             "CROSS JOIN LATERAL (SELECT ",
             chain_columns!(),
@@ -63,10 +63,10 @@ macro_rules! lock {
 
 const LOCK: &str = lock!("");
 const LOCK_AT_ONCE: &str = lock!(" SKIP LOCKED");
-/// How long a transaction for several chains waits for any other lock.
+/// How long a transaction that chains may share waits for any other lock.
 const SHORT_WAIT: &str = "SET LOCAL lock_timeout = '200ms'";
 const HEAD: &str = concat!(
-    "SELECT r.*, asked.nth ",
+    "SELECT asked.nth, r.* ",
     asked!(),
     "CROSS JOIN LATERAL (SELECT position, issuer, number, date, huella, generated_at FROM record \
      WHERE chain = found.seq ORDER BY position DESC LIMIT 1) r"
@@ -79,8 +79,10 @@ const REPLAYS: &str = concat!(
     " FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY asked (tenant, kind, key, nth) \
      CROSS JOIN LATERAL (SELECT * FROM idempotency WHERE tenant = asked.tenant AND kind = asked.kind \
        AND key = asked.key LIMIT 1) i \
-     JOIN record r ON r.seq = i.job JOIN job j ON j.seq = r.seq JOIN chain c ON c.seq = r.chain \
-     LEFT JOIN sent s ON s.record = r.seq"
+     CROSS JOIN LATERAL (SELECT * FROM record WHERE seq = i.job LIMIT 1) r \
+     CROSS JOIN LATERAL (SELECT * FROM job WHERE seq = i.job LIMIT 1) j \
+     CROSS JOIN LATERAL (SELECT * FROM chain WHERE seq = r.chain LIMIT 1) c \
+     LEFT JOIN LATERAL (SELECT * FROM sent WHERE record = i.job LIMIT 1) s ON true"
 );
 const HISTORY: &str = concat!(
     "SELECT asked.nth, j.id, r.kind, ",
@@ -89,7 +91,7 @@ const HISTORY: &str = concat!(
        asked (tenant, issuer, number, date, nth) \
      CROSS JOIN LATERAL (SELECT * FROM record WHERE tenant = asked.tenant AND issuer = asked.issuer \
        AND number = asked.number AND date = asked.date OFFSET 0) r \
-     JOIN job j ON j.seq = r.seq ORDER BY r.seq"
+     CROSS JOIN LATERAL (SELECT * FROM job WHERE seq = r.seq LIMIT 1) j ORDER BY r.seq"
 );
 /// The account's chains, but not closed ones of the issuer: one other than this is all that is asked for.
 const CHAINS: &str = "SELECT asked.nth, c.seq FROM unnest($1::text[], $2::text[]) WITH ORDINALITY \
@@ -98,10 +100,21 @@ const CHAINS: &str = "SELECT asked.nth, c.seq FROM unnest($1::text[], $2::text[]
                         AND NOT (closed AND issuer = asked.issuer) LIMIT 2) c";
 /// A plan's month is locked, so that no other chain of the account takes the last place meanwhile. Months
 /// are locked in one order everywhere.
-const USED: &str = "SELECT asked.nth, u.invoices FROM unnest($1::text[], $2::text[]) WITH ORDINALITY \
-                      asked (tenant, month, nth) \
-                    CROSS JOIN LATERAL (SELECT invoices FROM usage WHERE tenant = asked.tenant \
-                      AND month = asked.month FOR UPDATE) u";
+macro_rules! used {
+    ($waiting:literal) => {
+        concat!(
+            "SELECT asked.nth, u.invoices FROM unnest($1::text[], $2::text[]) WITH ORDINALITY \
+               asked (tenant, month, nth) \
+             CROSS JOIN LATERAL (SELECT invoices FROM usage WHERE tenant = asked.tenant \
+               AND month = asked.month FOR UPDATE",
+            $waiting,
+            ") u"
+        )
+    };
+}
+
+const USED: &str = used!("");
+const USED_AT_ONCE: &str = used!(" SKIP LOCKED");
 const NEW_MONTHS: &str = "INSERT INTO usage (tenant, month, invoices, cancellations) \
      SELECT tenant, month, 0, 0 FROM unnest($1::text[], $2::text[]) asked (tenant, month) \
      ON CONFLICT DO NOTHING";
@@ -109,20 +122,21 @@ const TAKEN: &str = "SELECT installation FROM chain WHERE tenant = $1 AND issuer
                      AND system = $4 AND installation = ANY ($5)";
 
 pub(super) type Answer = Result<Appended, LedgerError>;
+/// The appends of one chain, in order.
+pub(super) type Run<'a> = Vec<&'a Append>;
 
 /// Whether chains share the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Several, of which none is made or waited for.
-    Together,
-    /// One.
+    /// They may: no chain is made, and what somebody else has locked is waited for shortly or not at all.
+    Shared,
+    /// There is one.
     Alone,
 }
 
-/// Appends to several chains, a run to each, in order. `None` for a run that has to be done
-/// [alone](append_alone).
-pub(super) async fn append_together(pool: &Pool, runs: &[&[Append]]) -> Vec<Option<Vec<Answer>>> {
-    match repeated!(append(pool, runs, Way::Together)) {
+/// Appends to several chains, a run to each. `None` for a run that has to be done [alone](append_alone).
+pub(super) async fn append_together(pool: &Pool, runs: &[Run<'_>]) -> Vec<Option<Vec<Answer>>> {
+    match repeated!(append(pool, runs, Way::Shared)) {
         Ok(answers) => answers,
         Err(error) if error.may_concern_one() => runs.iter().map(|_| None).collect(),
         Err(error) => {
@@ -132,15 +146,15 @@ pub(super) async fn append_together(pool: &Pool, runs: &[&[Append]]) -> Vec<Opti
     }
 }
 
-/// Appends to one chain, in order; there is an answer for each.
-pub(super) async fn append_alone(pool: &Pool, run: &[Append]) -> Vec<Answer> {
-    match repeated!(append(pool, &[run], Way::Alone)) {
+/// Appends to one chain; there is an answer for each.
+pub(super) async fn append_alone(pool: &Pool, run: &Run<'_>) -> Vec<Answer> {
+    match repeated!(append(pool, std::slice::from_ref(run), Way::Alone)) {
         Ok(answers) => answers.into_iter().flatten().flatten().collect(),
         // An identifier that was given twice is the fault of one, and the others do not suffer from it.
         Err(error) if error.constraint().is_some() && run.len() > 1 => {
             let mut answers = Vec::with_capacity(run.len());
             for append in run {
-                answers.extend(Box::pin(append_alone(pool, std::slice::from_ref(append))).await);
+                answers.extend(Box::pin(append_alone(pool, &vec![*append])).await);
             }
             answers
         }
@@ -151,9 +165,11 @@ pub(super) async fn append_alone(pool: &Pool, run: &[Append]) -> Vec<Answer> {
     }
 }
 
-async fn append(pool: &Pool, runs: &[&[Append]], way: Way) -> Result<Vec<Option<Vec<Answer>>>, StoreError> {
+async fn append(pool: &Pool, runs: &[Run<'_>], way: Way) -> Result<Vec<Option<Vec<Answer>>>, StoreError> {
     let mut session = pool.session().await?;
-    let (mut known, chains) = read(&mut session, runs, way).await?;
+    let asked = Asked::by(runs);
+    let found = read(&mut session, &asked, way).await?;
+    let (mut known, chains) = sort(&mut session, &asked, &found, way).await?;
     let mut outcomes = Vec::with_capacity(runs.len());
     for (run, chain) in runs.iter().zip(chains) {
         outcomes.push(chain.map(|chain| known.append(chain, run)));
@@ -166,106 +182,139 @@ async fn append(pool: &Pool, runs: &[&[Append]], way: Way) -> Result<Vec<Option<
     };
     let mut new = known.new.into_iter();
     let mut answer = |outcome| match outcome {
-        Outcome::New => new.next().map_or(Err(StoreError::Contradiction("a record got lost")), |new| {
+        Outcome::New => new.next().ok_or(StoreError::Contradiction("a record got lost")).map(|new| {
             let due = due.get(&new.submission.record.chain).copied().flatten();
-            Ok(Appended::New { submission: new.submission, due: due.map(|due| due.max(new.append.at)) })
+            Appended::New { submission: new.submission, due: due.map(|due| due.max(new.append.at)) }
         }),
         Outcome::Known(answer) => answer,
     };
-    let mut answers =
-        |run: Vec<Outcome>| run.into_iter().map(|outcome| Ok(answer(outcome)?)).collect::<Vec<Answer>>();
+    let mut answers = |run: Vec<Outcome>| {
+        run.into_iter().map(|outcome| answer(outcome).map_err(LedgerError::from)).collect::<Vec<Answer>>()
+    };
     Ok(outcomes.into_iter().map(|run| run.map(&mut answers)).collect())
 }
 
-/// Reads what the appends need, and which of the chains each run belongs to.
-async fn read<'a>(
-    session: &mut Session,
-    runs: &[&'a [Append]],
-    way: Way,
-) -> Result<(Known<'a>, Vec<Option<usize>>), StoreError> {
-    let appends = || runs.iter().copied().flatten();
-    let selectors: Vec<&ChainSelector> =
-        runs.iter().filter_map(|run| run.first()).map(|append| &append.chain).collect();
-    let named: Vec<Option<Text<100>>> = selectors.iter().map(|selector| named(selector)).collect();
-    let keys: Vec<KeyOf<'a>> = distinct(appends().map(Known::key));
-    let invoices: Vec<InvoiceOf<'a>> = distinct(appends().map(Known::invoice));
-    let limited = appends().filter_map(Append::counted_quota).any(|quota| quota.limit.is_some());
-    let mut months: Vec<MonthOf<'a>> =
-        if limited { distinct(appends().filter_map(Known::month)) } else { Vec::new() };
-    months.sort_unstable();
+/// What appends have to know.
+struct Asked<'a, 'r> {
+    runs: &'r [Run<'a>],
+    /// The chain of each run.
+    selectors: Vec<&'a ChainSelector>,
+    keys: Vec<KeyOf<'a>>,
+    invoices: Vec<InvoiceOf<'a>>,
+    /// The months of all, if an allowance is taken from any.
+    months: Vec<MonthOf<'a>>,
+}
 
-    let statement = if runs.len() == 1 { LOCK } else { LOCK_AT_ONCE };
+impl<'a, 'r> Asked<'a, 'r> {
+    fn by(runs: &'r [Run<'a>]) -> Self {
+        let appends = || runs.iter().flatten().copied();
+        let limited = appends().filter_map(Append::counted_quota).any(|quota| quota.limit.is_some());
+        let mut months = if limited { distinct(appends().filter_map(Known::month)) } else { Vec::new() };
+        months.sort_unstable();
+        Self {
+            runs,
+            selectors: runs.iter().filter_map(|run| run.first()).map(|append| &append.chain).collect(),
+            keys: distinct(appends().map(Known::key)),
+            invoices: distinct(appends().map(Known::invoice)),
+            months,
+        }
+    }
+}
+
+/// What the server has of it.
+struct Found {
+    locked: Vec<Row>,
+    heads: Vec<Row>,
+    replays: Vec<Row>,
+    history: Vec<Row>,
+    others: Vec<Row>,
+    used: Vec<Row>,
+}
+
+async fn read(session: &mut Session, asked: &Asked<'_, '_>, way: Way) -> Result<Found, StoreError> {
+    let Asked { runs, selectors, keys, invoices, months } = asked;
+    let lock = if runs.len() == 1 { LOCK } else { LOCK_AT_ONCE };
     let [lock, head, replays, history, chains, used] =
-        session.prepare([statement, HEAD, REPLAYS, HISTORY, CHAINS, USED]).await?;
+        session.prepare([lock, HEAD, REPLAYS, HISTORY, CHAINS, used_by(way)]).await?;
+    let named: Vec<Option<Text<100>>> = selectors.iter().map(|selector| named(selector)).collect();
     let (tenants, issuers, producers, systems, installations) = (
-        each(&selectors, |selector| &selector.tenant),
-        each(&selectors, |selector| &selector.issuer),
-        each(&selectors, |selector| &selector.producer),
-        each(&selectors, |selector| &selector.system),
+        each(selectors, |selector| &selector.tenant),
+        each(selectors, |selector| &selector.issuer),
+        each(selectors, |selector| &selector.producer),
+        each(selectors, |selector| &selector.system),
         each(&named, |named| named),
     );
-    let asked: Parameters<'_> = &[&tenants, &issuers, &producers, &systems, &installations];
+    let chosen: Parameters<'_> = &[&tenants, &issuers, &producers, &systems, &installations];
     let reads = async {
         together!(
             session.start(),
             async {
-                if way == Way::Together { session.client().batch_execute(SHORT_WAIT).await } else { Ok(()) }
+                if way == Way::Shared { session.client().batch_execute(SHORT_WAIT).await } else { Ok(()) }
             },
-            session.query(&lock, asked),
-            session.query(&head, asked),
+            session.query(&lock, chosen),
+            session.query(&head, chosen),
             session.query(
                 &replays,
                 &[
-                    &each(&keys, |(tenant, ..)| *tenant),
-                    &each(&keys, |(_, kind, _)| kind),
+                    &each(keys, |(tenant, ..)| *tenant),
+                    &each(keys, |(_, kind, _)| kind),
                     &keys.iter().map(|(.., key)| *key).collect::<Vec<&str>>(),
                 ]
             ),
             session.query(
                 &history,
                 &[
-                    &each(&invoices, |(tenant, _)| *tenant),
-                    &each(&invoices, |(_, invoice)| &invoice.issuer),
-                    &each(&invoices, |(_, invoice)| &invoice.number),
-                    &each(&invoices, |(_, invoice)| &invoice.date),
+                    &each(invoices, |(tenant, _)| *tenant),
+                    &each(invoices, |(_, invoice)| &invoice.issuer),
+                    &each(invoices, |(_, invoice)| &invoice.number),
+                    &each(invoices, |(_, invoice)| &invoice.date),
                 ]
             ),
             session.query(&chains, &[&tenants, &issuers]),
             async {
-                if months.is_empty() { Ok(Vec::new()) } else { lock_months(session, &used, &months).await }
+                if months.is_empty() { Ok(Vec::new()) } else { on_months(session, &used, months).await }
             },
         )
     };
     let (_, _, locked, heads, replays, history, others, used) = session.trip(reads).await?;
+    Ok(Found { locked, heads, replays, history, others, used })
+}
 
+/// Gives everybody what was found, and each run its chain.
+async fn sort<'a>(
+    session: &mut Session,
+    asked: &Asked<'a, '_>,
+    found: &Found,
+    way: Way,
+) -> Result<(Known<'a>, Vec<Option<usize>>), StoreError> {
     let mut known = Known::default();
     for (nth, fingerprint, submission) in
-        row::all(&replays, |cells| Ok((cells.next::<u64>()?, cells.next()?, table::read_item(cells)?)))?
+        row::all(&found.replays, |cells| Ok((cells.next()?, cells.next()?, table::read_item(cells)?)))?
     {
-        known.replays.insert(*nth_of(&keys, nth)?, Replay::Earlier(fingerprint, Box::new(submission)));
+        let earlier = Replay::Earlier(fingerprint, Box::new(submission));
+        known.replays.insert(*row::nth(&asked.keys, nth)?, earlier);
     }
-    for (nth, prior) in row::all(&history, |cells| Ok((cells.next()?, read_prior(cells)?)))? {
-        known.history.entry(*nth_of(&invoices, nth)?).or_default().push(prior);
+    for (nth, prior) in row::all(&found.history, |cells| Ok((cells.next()?, read_prior(cells)?)))? {
+        known.history.entry(*row::nth(&asked.invoices, nth)?).or_default().push(prior);
     }
-    known.used = read_used(&used, &months)?;
-    if known.used.len() < months.len() {
-        known.used = open_months(session, &months).await?;
+    known.used = read_used(&found.used, &asked.months)?;
+    if known.used.len() < asked.months.len() {
+        known.used = open_months(session, &asked.months, way).await?;
     }
 
-    let mut heads: HashMap<u64, _> = row::all(&heads, |cells| Ok((table::read_head(cells)?, cells.next()?)))?
-        .into_iter()
-        .map(|(head, nth)| (nth, head))
-        .collect();
+    let mut heads: HashMap<u64, Head> =
+        row::all(&found.heads, |cells| Ok((cells.next()?, table::read_head(cells)?)))?.into_iter().collect();
     let mut locked: HashMap<u64, ChainRow> =
-        row::all(&locked, |cells| Ok((ChainRow::read(cells)?, cells.next()?)))?
-            .into_iter()
-            .map(|(chain, nth)| (nth, chain))
-            .collect();
-    let others: Vec<(u64, i64)> = row::all(&others, |cells| Ok((cells.next()?, cells.next()?)))?;
-    let mut chains = Vec::with_capacity(selectors.len());
-    for (nth, selector) in (1..).zip(selectors) {
+        row::all(&found.locked, |cells| Ok((cells.next()?, ChainRow::read(cells)?)))?.into_iter().collect();
+    let others: Vec<(u64, i64)> = row::all(&found.others, |cells| Ok((cells.next()?, cells.next()?)))?;
+    let mut chains = Vec::with_capacity(asked.runs.len());
+    for (nth, (run, selector)) in (1..).zip(asked.runs.iter().zip(&asked.selectors)) {
         let row = locked.remove(&nth);
-        if row.is_none() && way == Way::Together {
+        let left = |append: &&'a Append| {
+            !asked.months.is_empty()
+                && Known::month(append).is_some_and(|month| !known.used.contains_key(&month))
+        };
+        if way == Way::Shared && (row.is_none() || run.iter().any(left)) {
             chains.push(None);
             continue;
         }
@@ -274,12 +323,13 @@ async fn read<'a>(
         let same = |known: &Chain<'_>| seq.is_some() && known.row.as_ref().map(|row| row.seq) == seq;
         let at = known.chains.iter().position(same).unwrap_or_else(|| {
             let several = others.iter().any(|(of, other)| *of == nth && Some(*other) != seq);
-            known.chains.push(Chain::new(selector, row, heads.remove(&nth), several));
+            let head = row.as_ref().and_then(|_| heads.remove(&nth));
+            known.chains.push(Chain::new(selector, row, head, several));
             known.chains.len() - 1
         });
         chains.push(Some(at));
     }
-    if let ([chain], [run]) = (&mut *known.chains, runs)
+    if let ([chain], [run]) = (&mut *known.chains, asked.runs)
         && chain.row.is_none()
         && matches!(chain.selector.installation, Installation::Minted(_))
     {
@@ -294,13 +344,14 @@ fn distinct<T: Copy + Eq + std::hash::Hash>(all: impl Iterator<Item = T>) -> Vec
     all.filter(|item| seen.insert(*item)).collect()
 }
 
-/// What the server speaks of by its place in a list.
-fn nth_of<T>(asked: &[T], nth: u64) -> Result<&T, StoreError> {
-    let at = usize::try_from(nth).ok().and_then(|nth| nth.checked_sub(1));
-    at.and_then(|at| asked.get(at)).ok_or(StoreError::Contradiction("the server answers what was not asked"))
+const fn used_by(way: Way) -> &'static str {
+    match way {
+        Way::Shared => USED_AT_ONCE,
+        Way::Alone => USED,
+    }
 }
 
-async fn lock_months(
+async fn on_months(
     session: &Session,
     statement: &Statement,
     months: &[MonthOf<'_>],
@@ -311,16 +362,17 @@ async fn lock_months(
 
 fn read_used<'a>(rows: &[Row], months: &[MonthOf<'a>]) -> Result<HashMap<MonthOf<'a>, u64>, StoreError> {
     let used: Vec<(u64, u64)> = row::all(rows, |cells| Ok((cells.next()?, cells.next()?)))?;
-    used.into_iter().map(|(nth, invoices)| Ok((*nth_of(months, nth)?, invoices))).collect()
+    used.into_iter().map(|(nth, invoices)| Ok((*row::nth(months, nth)?, invoices))).collect()
 }
 
 /// A month without a row has nothing to lock, so it gets one; without a new record it goes again.
 async fn open_months<'a>(
     session: &mut Session,
     months: &[MonthOf<'a>],
+    way: Way,
 ) -> Result<HashMap<MonthOf<'a>, u64>, StoreError> {
-    let [open, used] = session.prepare([NEW_MONTHS, USED]).await?;
-    let reads = async { together!(lock_months(session, &open, months), lock_months(session, &used, months)) };
+    let [open, used] = session.prepare([NEW_MONTHS, used_by(way)]).await?;
+    let reads = async { together!(on_months(session, &open, months), on_months(session, &used, months)) };
     let (_, used) = session.trip(reads).await?;
     read_used(&used, months)
 }
@@ -329,7 +381,7 @@ async fn open_months<'a>(
 async fn find_taken(
     session: &mut Session,
     selector: &ChainSelector,
-    run: &[Append],
+    run: &Run<'_>,
 ) -> Result<Vec<Text<100>>, StoreError> {
     let [taken] = session.prepare([TAKEN]).await?;
     let ChainSelector { tenant, issuer, producer, system, .. } = selector;

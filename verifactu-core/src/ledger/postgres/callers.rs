@@ -62,26 +62,31 @@ impl Callers {
     pub(super) async fn find(&self, public: &str) -> Answer {
         let (reply, mut answer) = oneshot::channel();
         self.ask(Asked { public: public.to_owned(), reply });
-        let answer = if let Ok(answer) = timeout(LONG, &mut answer).await {
-            answer
-        } else {
-            self.travel(&mut self.lock());
-            timeout(2 * self.pool.patience(), answer).await.map_err(|_| StoreError::Busy)?
-        };
-        answer.unwrap_or_else(|_| Err(StoreError::Busy.into()))
+        let patience = 2 * self.pool.patience();
+        let answer = timeout(patience, async {
+            loop {
+                match timeout(LONG, &mut answer).await {
+                    Ok(answer) => break answer,
+                    Err(_) => self.travel(self.lock()),
+                }
+            }
+        });
+        answer.await.ok().and_then(Result::ok).unwrap_or_else(|| Err(StoreError::Busy.into()))
     }
 
     fn ask(&self, asked: Asked) {
         let mut queue = self.lock();
         queue.asked.push(asked);
         if queue.trips == 0 {
-            self.travel(&mut queue);
+            self.travel(queue);
         }
     }
 
-    fn travel(&self, queue: &mut Queue) {
+    /// A runtime that comes to its end drops the trip at once, which locks the queue again.
+    fn travel(&self, mut queue: MutexGuard<'_, Queue>) {
         if queue.trips < self.pool.share() && !queue.asked.is_empty() {
             queue.trips += 1;
+            drop(queue);
             tokio::spawn(Trip(self.clone()).run());
         }
     }

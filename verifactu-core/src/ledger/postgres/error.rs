@@ -53,11 +53,9 @@ impl StoreError {
     /// Whether the reason may lie with one of several that shared the step, so that the others may succeed
     /// without it.
     pub(super) fn may_concern_one(&self) -> bool {
-        match self {
-            Self::Server(error) => error.as_db_error().is_some_and(|refusal| !ends_connection(refusal)),
-            Self::Unreadable(_) | Self::Misfit(_) | Self::Contradiction(_) => true,
-            _ => false,
-        }
+        let locked = |error: &tokio_postgres::Error| error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+        self.kind() == LedgerErrorKind::Corrupt
+            || matches!(self, Self::Server(error) if locked(error) || error.as_db_error().is_some_and(lost_a_race))
     }
 
     /// `None`, and a word in the log, if a row makes no sense: one damaged chain must not keep the others

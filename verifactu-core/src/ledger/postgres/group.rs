@@ -23,7 +23,7 @@ use crate::{
 };
 
 use super::{
-    append::{Answer, append_alone, append_together},
+    append::{self, Answer, append_alone, append_together},
     pool::Pool,
 };
 
@@ -96,11 +96,11 @@ impl Groups {
 
     pub(super) async fn append(&self, append: Append) -> Result<Appended, LedgerError> {
         let mut answer = self.enqueue(append)?;
-        let answer = if let Ok(answer) = timeout(LONG, &mut answer).await {
-            answer
-        } else {
-            self.open_lane(&mut self.lock());
-            answer.await
+        let answer = loop {
+            match timeout(LONG, &mut answer).await {
+                Ok(answer) => break answer,
+                Err(_) => self.open_lane(self.lock()),
+            }
         };
         answer.unwrap_or_else(|_| Err(LedgerError::new(LedgerErrorKind::Unknown, "the append was cut off")))
     }
@@ -113,14 +113,16 @@ impl Groups {
             return Err(refused("too many appends wait for this chain"));
         }
         if queue.lanes == 0 || queue.appends >= GROUP {
-            self.open_lane(&mut queue);
+            self.open_lane(queue);
         }
         Ok(answer)
     }
 
-    fn open_lane(&self, queue: &mut Queue) {
+    /// A runtime that comes to its end drops the lane at once, which locks the queue again.
+    fn open_lane(&self, mut queue: MutexGuard<'_, Queue>) {
         if queue.lanes < self.pool.share() && !queue.ready.is_empty() {
             queue.lanes += 1;
+            drop(queue);
             tokio::spawn(Lane { groups: self.clone(), done: false }.run());
         }
     }
@@ -129,6 +131,8 @@ impl Groups {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+const LATE: &str = "those before it took too long";
 
 fn refused(why: &'static str) -> LedgerError {
     LedgerError::new(LedgerErrorKind::Unavailable, why)
@@ -168,6 +172,13 @@ impl Queue {
         taken
     }
 
+    /// What has come meanwhile for a chain of which so many are under way.
+    fn more(&mut self, chain: &Chain, under_way: usize) -> Vec<Waiting> {
+        let Some(line) = self.chains.get_mut(chain) else { return Vec::new() };
+        let room = GROUP.saturating_sub(under_way).min(line.waiting.len());
+        line.waiting.drain(..room).collect()
+    }
+
     /// The chain is not under way any more.
     fn put_back(&mut self, chain: &Chain) {
         let Some(line) = self.chains.get_mut(chain) else { return };
@@ -185,42 +196,44 @@ impl Queue {
 struct Run {
     groups: Groups,
     chain: Chain,
-    appends: Vec<Append>,
-    replies: Vec<oneshot::Sender<Answer>>,
+    waiting: Vec<Waiting>,
 }
 
 impl Run {
     /// Refuses those who have waited too long already.
-    fn new(groups: &Groups, chain: Chain, waiting: Vec<Waiting>) -> Self {
-        let patience = groups.pool.patience();
-        let (waiting, late): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|waiting| waiting.since.elapsed() <= patience);
-        for waiting in late {
-            let _ = waiting.reply.send(Err(refused("those before it took too long")));
+    fn refuse_late(&mut self) {
+        let patience = self.groups.pool.patience();
+        for late in self.waiting.extract_if(.., |waiting| waiting.since.elapsed() > patience) {
+            let _ = late.reply.send(Err(refused(LATE)));
         }
-        let (appends, replies) = waiting.into_iter().map(|waiting| (waiting.append, waiting.reply)).unzip();
-        Self { groups: groups.clone(), chain, appends, replies }
+    }
+
+    fn appends(&self) -> append::Run<'_> {
+        self.waiting.iter().map(|waiting| &waiting.append).collect()
     }
 
     fn answer(mut self, answers: Vec<Answer>) {
-        for (reply, answer) in self.replies.drain(..).zip(answers) {
+        for (waiting, answer) in self.waiting.drain(..).zip(answers) {
             // A caller that has gone away needs no answer.
-            let _ = reply.send(answer);
+            let _ = waiting.reply.send(answer);
         }
     }
 
-    async fn alone(self) {
+    /// By itself, together with those who have come meanwhile.
+    async fn alone(mut self) {
         let groups = self.groups.clone();
         let permit = timeout(groups.pool.patience(), groups.alone.acquire()).await;
+        self.waiting.extend(groups.lock().more(&self.chain, self.waiting.len()));
+        self.refuse_late();
         let answers = if let Ok(Ok(_permit)) = permit {
-            append_alone(&groups.pool, &self.appends).await
+            append_alone(&groups.pool, &self.appends()).await
         } else {
-            self.appends.iter().map(|_| Err(refused("those before it took too long"))).collect()
+            self.waiting.iter().map(|_| Err(refused(LATE))).collect()
         };
         self.answer(answers);
-        let mut queue = groups.lock();
+        let queue = groups.lock();
         if queue.lanes == 0 {
-            groups.open_lane(&mut queue);
+            groups.open_lane(queue);
         }
     }
 }
@@ -242,14 +255,17 @@ impl Lane {
     async fn run(mut self) {
         loop {
             let Some(taken) = self.next() else { return };
-            let mut runs: Vec<Run> =
-                taken.into_iter().map(|(chain, waiting)| Run::new(&self.groups, chain, waiting)).collect();
-            runs.retain(|run| !run.appends.is_empty());
+            let mut runs: Vec<Run> = taken
+                .into_iter()
+                .map(|(chain, waiting)| Run { groups: self.groups.clone(), chain, waiting })
+                .collect();
+            runs.iter_mut().for_each(Run::refuse_late);
+            runs.retain(|run| !run.waiting.is_empty());
             if runs.is_empty() {
                 continue;
             }
-            let appends: Vec<&[Append]> = runs.iter().map(|run| &*run.appends).collect();
-            let (count, began) = (appends.iter().map(|run| run.len()).sum::<usize>(), Instant::now());
+            let (count, began) = (runs.iter().map(|run| run.waiting.len()).sum::<usize>(), Instant::now());
+            let appends: Vec<_> = runs.iter().map(Run::appends).collect();
             let answers = append_together(&self.groups.pool, &appends).await;
             for (run, answers) in runs.into_iter().zip(answers) {
                 match answers {

@@ -59,6 +59,12 @@ pub(super) fn first<'r, T>(
     Ok(rows.first().map(|row| read(&mut Cells::of(row))).transpose()?)
 }
 
+/// What the server speaks of by its place in a list, from 1.
+pub(super) fn nth<T>(asked: &[T], nth: u64) -> Result<&T, StoreError> {
+    let at = usize::try_from(nth).ok().and_then(|nth| nth.checked_sub(1));
+    at.and_then(|at| asked.get(at)).ok_or(StoreError::Contradiction("the server answers what was not asked"))
+}
+
 pub(super) async fn replay(
     pool: &Pool,
     tenant: &TenantId,

@@ -66,7 +66,7 @@ const WRITE: &str = "WITH new AS MATERIALIZED (SELECT nextval('record_number_of'
      UPDATE chain SET length = length + added, last_huella = huella, last_number = number, \
        pending = pending + added, updated_at = at \
      FROM unnest($28::uuid[], $29::bigint[], $30::text[], $31::text[], $32::bigint[]) \
-       changed (chain_id, added, huella, number, at) WHERE id = chain_id";
+       changed (chain_id, added, huella, number, at) WHERE id = chain_id AND id = ANY ($28)";
 
 /// Writes what is new, and says when the chains are due then.
 pub(super) async fn write(
@@ -93,7 +93,8 @@ pub(super) async fn write(
     };
     let (.., due, ()) = session.last_trip(writes).await?;
     session.release();
-    due.iter().map(|row| read_due(&mut Cells::of(row))).collect()
+    // All is written; a chain whose time cannot be read is found by the sweep.
+    Ok(due.iter().filter_map(|row| StoreError::unless_damaged(read_due(&mut Cells::of(row)))).collect())
 }
 
 /// A chain with the last of its new records.
@@ -129,22 +130,20 @@ async fn create_chain(
     statement: &Statement,
     changed: &[Changed<'_>],
 ) -> Result<(), Error> {
-    for Changed { chain, last } in changed {
-        let Some((id, key)) = &chain.made else { continue };
-        let ChainSelector { tenant, issuer, producer, system, installation } = chain.selector;
-        let values: Parameters<'_> = &[
-            &Col(id),
-            &Col(tenant),
-            &Col(issuer),
-            producer,
-            &Col(system),
-            &Col(&key.installation),
-            &matches!(installation, Installation::Minted(_)),
-            &Col(&last.append.at),
-        ];
-        session.query(statement, values).await?;
-    }
-    Ok(())
+    let made = changed.iter().find_map(|Changed { chain, last }| Some((chain, last, chain.made.as_ref()?)));
+    let Some((chain, last, (id, key))) = made else { return Ok(()) };
+    let ChainSelector { tenant, issuer, producer, system, installation } = chain.selector;
+    let values: Parameters<'_> = &[
+        &Col(id),
+        &Col(tenant),
+        &Col(issuer),
+        producer,
+        &Col(system),
+        &Col(&key.installation),
+        &matches!(installation, Installation::Minted(_)),
+        &Col(&last.append.at),
+    ];
+    session.query(statement, values).await.map(drop)
 }
 
 async fn write_records(
