@@ -1,6 +1,6 @@
 //! The raw engine of the shared ledger: PostgreSQL by itself, which writes the rows of accepted invoices
-//! for callers who wait for the commit. A connection for each chain takes what waits into one statement,
-//! a transaction of its own and one trip to the server.
+//! for callers who wait for the commit. As the service does it, what waits for several chains is taken
+//! into one statement, a transaction of its own and one trip to the server.
 
 use std::{
     sync::Arc,
@@ -13,15 +13,18 @@ use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
 };
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, Row, Statement, types::ToSql};
 use uuid::Uuid;
 
 use crate::raw::GROUP;
 
-/// The columns that differ between two records of a chain, as the statement names them.
+/// The columns that differ between two records, as the statement names them.
 const RECORD: &[(&str, &str)] = &[
     ("seq", "n.seq"),
     ("id", "n.record::uuid"),
+    ("chain", "n.chain"),
+    ("tenant", "n.tenant"),
+    ("issuer", "n.issuer"),
     ("position", "n.position"),
     ("number", "n.number"),
     ("huella", "n.huella"),
@@ -30,42 +33,54 @@ const RECORD: &[(&str, &str)] = &[
 const JOB: &[(&str, &str)] = &[
     ("seq", "n.seq"),
     ("id", "n.job::uuid"),
+    ("chain", "n.chain"),
+    ("tenant", "n.tenant"),
+    ("issuer", "n.issuer"),
     ("position", "n.position"),
     ("number", "n.number"),
     ("request", "n.request::uuid"),
 ];
-const IDEMPOTENCY: &[(&str, &str)] = &[("key", "'key of ' || n.number"), ("job", "n.seq")];
+const IDEMPOTENCY: &[(&str, &str)] =
+    &[("tenant", "n.tenant"), ("key", "'key of ' || n.number"), ("job", "n.seq")];
+/// Connections, each with its share of the chains.
+const WRITERS: usize = 2;
 
-type Waiting = (String, oneshot::Sender<()>);
+struct Waiting {
+    chain: usize,
+    number: String,
+    answer: oneshot::Sender<()>,
+}
 
 /// Appends per second, for so many callers.
 pub(crate) async fn load(address: &str, callers: usize, time: Duration, run: u32) -> f64 {
     let client = connect(address).await;
-    let chains = client.query("SELECT seq FROM chain", &[]).await.unwrap();
-    let (mut writers, mut tasks) = (JoinSet::new(), JoinSet::new());
-    let mut chains_calls = Vec::new();
-    for chain in &chains {
+    let query = "SELECT seq, tenant, issuer, length, last_huella FROM chain ORDER BY seq";
+    let mut chains: Vec<Chain> = client.query(query, &[]).await.unwrap().iter().map(Chain::read).collect();
+    let count = chains.len();
+    let (mut writers, mut tasks, mut writers_calls) = (JoinSet::new(), JoinSet::new(), Vec::new());
+    while !chains.is_empty() {
         let (calls, waiting) = mpsc::channel::<Waiting>(1024);
-        let chain = Chain::open(address, chain.get(0)).await;
-        writers.spawn(chain.write_for_ever(waiting));
-        chains_calls.push(calls);
+        let share = chains.split_off(chains.len().saturating_sub(count.div_ceil(WRITERS)));
+        let (address, last) = (address.to_owned(), share[0].seq);
+        writers.spawn(async move { Writer::open(&address, last, share).await.write_for_ever(waiting).await });
+        writers_calls.push(calls);
     }
-    let (chains_calls, began) = (Arc::new(chains_calls), Instant::now());
+    let (writers_calls, began) = (Arc::new(writers_calls), Instant::now());
     for caller in 0..callers {
-        let calls = chains_calls.clone();
+        let calls = writers_calls.clone();
         tasks.spawn(async move {
             let mut written = 0_usize;
             while began.elapsed() < time {
                 let (answer, answered) = oneshot::channel();
-                let chain = &calls[(caller + written * callers) % calls.len()];
-                chain.send((format!("raw-{run}-{caller}-{written}"), answer)).await.unwrap();
+                let (chain, number) = (caller + written * callers, format!("raw-{run}-{caller}-{written}"));
+                calls[chain % calls.len()].send(Waiting { chain, number, answer }).await.unwrap();
                 answered.await.unwrap();
                 written += 1;
             }
             written
         });
     }
-    drop(chains_calls);
+    drop(writers_calls);
     let written: usize = tasks.join_all().await.into_iter().sum();
     let rate = written as f64 / began.elapsed().as_secs_f64();
     writers.join_all().await;
@@ -73,39 +88,59 @@ pub(crate) async fn load(address: &str, callers: usize, time: Duration, run: u32
 }
 
 struct Chain {
-    client: Client,
     seq: i64,
+    tenant: String,
+    issuer: String,
     length: i64,
     huella: String,
-    statement: Statement,
+    number: String,
+    /// Records of this transaction.
+    added: i64,
 }
 
 impl Chain {
-    async fn open(address: &str, seq: i64) -> Self {
+    fn read(row: &Row) -> Self {
+        let (seq, tenant, issuer) = (row.get(0), row.get(1), row.get(2));
+        Self { seq, tenant, issuer, length: row.get(3), huella: row.get(4), number: String::new(), added: 0 }
+    }
+}
+
+struct Writer {
+    client: Client,
+    chains: Vec<Chain>,
+    statement: Statement,
+}
+
+impl Writer {
+    /// For new rows like the last ones of one of the chains.
+    async fn open(address: &str, like: i64, chains: Vec<Chain>) -> Self {
         let client = connect(address).await;
-        let head =
-            client.query_one("SELECT length, last_huella FROM chain WHERE seq = $1", &[&seq]).await.unwrap();
-        let (length, huella) = (head.get(0), head.get(1));
-        let of_last =
-            format!("WHERE seq = (SELECT max(seq) FROM record WHERE chain = {seq} AND position = {length})");
+        let of_last = format!(
+            "WHERE seq = (SELECT max(record.seq) FROM record JOIN chain ON chain.seq = record.chain \
+             AND position = length WHERE chain.seq = {like})"
+        );
         let record = insert(&client, "record", &of_last, RECORD).await;
         let job = insert(&client, "job", &of_last, JOB).await;
         let of_job = of_last.replacen("seq", "job", 1);
         let idempotency = insert(&client, "idempotency", &of_job, IDEMPOTENCY).await;
         let statement = format!(
             "WITH new AS MATERIALIZED (SELECT nextval('record_number_of') AS seq, u.* FROM unnest($1::text[], \
-             $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[]) \
-             u (record, job, request, position, number, huella, previous)), \
+             $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], \
+             $9::text[], $10::text[]) \
+             u (record, job, request, position, number, huella, previous, chain, tenant, issuer)), \
+             changed AS MATERIALIZED (SELECT * FROM unnest($11::bigint[], $12::bigint[], $13::text[], \
+             $14::text[], $15::text[]) u (chain, added, huella, number, tenant)), \
              records AS ({record}), jobs AS ({job}), keys AS ({idempotency}), \
-             used AS (UPDATE usage SET invoices = invoices + 1 WHERE tenant = \
-             (SELECT tenant FROM chain WHERE seq = {seq})), \
-             summed AS (UPDATE turnover SET invoices = invoices + 1, base = base + 1 WHERE tenant = \
-             (SELECT tenant FROM chain WHERE seq = {seq})) \
-             UPDATE chain SET length = $8, last_huella = $9, last_number = $10, \
-             pending = pending + (SELECT count(*) FROM new) WHERE seq = {seq}"
+             used AS (UPDATE usage u SET invoices = invoices + added FROM changed c \
+             WHERE u.tenant = c.tenant), \
+             summed AS (UPDATE turnover t SET invoices = invoices + added, base = base + added \
+             FROM changed c WHERE t.tenant = c.tenant) \
+             UPDATE chain SET length = length + added, last_huella = huella, last_number = number, \
+             pending = pending + added FROM changed WHERE seq = changed.chain"
         );
+        client.batch_execute("SET enable_seqscan = off").await.unwrap();
         let statement = client.prepare(&statement).await.unwrap();
-        Self { client, seq, length, huella, statement }
+        Self { client, chains, statement }
     }
 
     async fn write_for_ever(mut self, mut waiting: mpsc::Receiver<Waiting>) {
@@ -116,41 +151,59 @@ impl Chain {
             {
                 group.push(next);
             }
-            let ids = || group.iter().map(|_| Uuid::now_v7().to_string()).collect::<Vec<_>>();
-            let numbers: Vec<&str> = group.iter().map(|(number, _)| &**number).collect();
-            let huella = |number: &&str| {
-                let digest = Sha256::digest(format!("{} {number}", self.seq));
-                digest.iter().map(|byte| format!("{byte:02X}")).collect()
-            };
-            let huellas: Vec<String> = numbers.iter().map(huella).collect();
-            let mut previous = vec![self.huella.clone()];
-            previous.extend(huellas.iter().take(huellas.len() - 1).cloned());
-            let positions: Vec<i64> = (self.length + 1..).take(group.len()).collect();
-            self.length += group.len() as i64;
-            self.huella = huellas.last().unwrap().clone();
-            let (records, jobs, requests) = (ids(), ids(), ids());
-            self.client
-                .execute(
-                    &self.statement,
-                    &[
-                        &records,
-                        &jobs,
-                        &requests,
-                        &positions,
-                        &numbers,
-                        &huellas,
-                        &previous,
-                        &self.length,
-                        &self.huella,
-                        &numbers.last().unwrap(),
-                    ],
-                )
-                .await
-                .unwrap();
-            for (_, answer) in group {
-                let _ = answer.send(());
+            self.write(&group).await;
+            for waiting in group {
+                let _ = waiting.answer.send(());
             }
         }
+    }
+
+    async fn write(&mut self, group: &[Waiting]) {
+        let ids = || group.iter().map(|_| Uuid::now_v7().to_string()).collect::<Vec<_>>();
+        let (records, jobs, requests) = (ids(), ids(), ids());
+        let mut numbers = Vec::new();
+        let (mut positions, mut huellas, mut previous) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut seqs, mut tenants, mut issuers) = (Vec::new(), Vec::new(), Vec::new());
+        let count = self.chains.len();
+        for waiting in group {
+            let chain = &mut self.chains[waiting.chain / WRITERS % count];
+            let digest = Sha256::digest(format!("{} {}", chain.seq, waiting.number));
+            let huella = digest.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
+            previous.push(std::mem::replace(&mut chain.huella, huella.clone()));
+            huellas.push(huella);
+            (chain.length, chain.added) = (chain.length + 1, chain.added + 1);
+            chain.number.clone_from(&waiting.number);
+            positions.push(chain.length);
+            numbers.push(&*waiting.number);
+            seqs.push(chain.seq);
+            tenants.push(chain.tenant.clone());
+            issuers.push(chain.issuer.clone());
+        }
+        let changed: Vec<&Chain> = self.chains.iter().filter(|chain| chain.added > 0).collect();
+        let texts = |text: fn(&Chain) -> &String| changed.iter().map(|chain| text(chain)).collect::<Vec<_>>();
+        let (last, last_numbers) = (texts(|chain| &chain.huella), texts(|chain| &chain.number));
+        let changed_tenants = texts(|chain| &chain.tenant);
+        let of_changed: Vec<i64> = changed.iter().map(|chain| chain.seq).collect();
+        let added: Vec<i64> = changed.iter().map(|chain| chain.added).collect();
+        let values: [&(dyn ToSql + Sync); 15] = [
+            &records,
+            &jobs,
+            &requests,
+            &positions,
+            &numbers,
+            &huellas,
+            &previous,
+            &seqs,
+            &tenants,
+            &issuers,
+            &of_changed,
+            &added,
+            &last,
+            &last_numbers,
+            &changed_tenants,
+        ];
+        self.client.execute(&self.statement, &values).await.unwrap();
+        self.chains.iter_mut().for_each(|chain| chain.added = 0);
     }
 }
 
