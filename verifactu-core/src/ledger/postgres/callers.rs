@@ -18,7 +18,7 @@ use crate::ledger::{
 use super::{
     column::Cells,
     error::{Shared, StoreError},
-    pool::{Pool, repeated},
+    pool::Pool,
 };
 
 /// The most keys of a trip.
@@ -107,7 +107,7 @@ impl Trip {
                 return;
             }
             let publics: Vec<&str> = asked.iter().map(|asked| &*asked.public).collect();
-            let found = match repeated!(self.0.pool.look_up(CALLERS, &[&publics])) {
+            let found = match self.0.pool.look_up(CALLERS, &[&publics]).await {
                 Ok(rows) => read(&rows, asked.len()),
                 Err(error) => {
                     let error = Shared::from(error);

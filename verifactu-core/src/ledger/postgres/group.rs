@@ -281,10 +281,14 @@ impl Lane {
 
     async fn gather(&self, patience: Duration) {
         let waiting = || self.groups.lock().appends;
-        let (began, mut seen) = (Instant::now(), 0);
-        while (seen + 1..GROUP).contains(&waiting()) && began.elapsed() < patience {
-            seen = waiting();
+        let (began, mut seen) = (Instant::now(), waiting());
+        while seen < GROUP && began.elapsed() < patience {
             tokio::time::sleep(PAUSE).await;
+            let now = waiting();
+            if now <= seen {
+                return;
+            }
+            seen = now;
         }
     }
 

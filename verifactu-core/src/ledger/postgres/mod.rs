@@ -2,7 +2,7 @@
 //!
 //! The database serialises what must not happen twice: a record is appended under the lock of its
 //! chain's row, a worker writes under that lock and its epoch, and unique indexes keep keys, invoices and
-//! links from being taken by two nodes at once. Appends of one chain that meet on a node share a
+//! links from being taken by two nodes at once. Appends that meet on a node, of whatever chains, share a
 //! transaction, which is two trips to the server whatever their number.
 //!
 //! Nothing is kept in memory between calls, so any node answers any request. A call that the server or the

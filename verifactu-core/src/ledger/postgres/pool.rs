@@ -167,21 +167,6 @@ impl Pool {
         Ok(rows)
     }
 
-    /// Reads by one statement whose plan is made once and kept. To be repeated by the caller.
-    pub(super) async fn look_up(
-        &self,
-        statement: &'static str,
-        parameters: Parameters<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
-        let mut session = self.session().await?;
-        let [statement] = session.prepare([statement]).await?;
-        let look =
-            async { together!(session.start(), session.query(&statement, parameters), session.commit()) };
-        let (_, rows, _) = session.trip(look).await?;
-        session.release();
-        Ok(rows)
-    }
-
     /// Writes by one statement, which is a transaction of its own.
     pub(super) async fn write(
         &self,
@@ -189,6 +174,15 @@ impl Pool {
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         repeated!(self.write_once(statement, parameters))
+    }
+
+    /// Reads by one statement whose plan is made once and kept, as those of transactions are.
+    pub(super) async fn look_up(
+        &self,
+        statement: &'static str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.write(statement, parameters).await
     }
 
     async fn write_once(
