@@ -106,7 +106,14 @@ pub(super) fn append(store: &Connection, append: &Append) -> Result<Appended, St
             Col(&record.invoice.number),
             Col(&append.at)
         ])?;
-    let due = work::due(store, chain)?.map(|due| due.max(append.at));
+    let due = match known {
+        Some(mut known) => {
+            known.state.pending += 1;
+            work::chain_due(store, &known)?
+        }
+        None => work::due(store, chain)?,
+    };
+    let due = due.map(|due| due.max(append.at));
     Ok(Appended::New { submission: Box::new(Submission { job, record }), due })
 }
 
