@@ -147,7 +147,7 @@ impl Accounts for SqliteLedger {
                     key.name,
                     key.public,
                     key.hash,
-                    Col(&Json(key.scopes)),
+                    Col(&Json(key.scopes.clone())),
                     Col(&key.created_at),
                     Col(&key.expires_at),
                     Col(&key.revoked_at),
@@ -279,7 +279,7 @@ impl Accounts for SqliteLedger {
                     Col(&batch.id),
                     Col(&batch.tenant),
                     Col(&batch.created_at),
-                    Col(&Json(batch.items))
+                    Col(&Json(batch.items.clone()))
                 ])?;
             Ok(())
         })

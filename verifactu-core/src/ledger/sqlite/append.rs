@@ -22,7 +22,7 @@ use super::{
     usage, work,
 };
 
-pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, StoreError> {
+pub(super) fn append(store: &Connection, append: &Append) -> Result<Appended, StoreError> {
     let tenant = &append.chain.tenant;
     if let Some((fingerprint, submission)) = replay(store, tenant, append.kind, &append.idempotency.key)? {
         return Ok(Appended::Replay { fingerprint, submission: Box::new(submission) });
@@ -65,7 +65,7 @@ pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, Sto
 
     let (chain_seq, chain) = match &known {
         Some(chain) => (chain.seq, chain.state.id),
-        None => create_chain(store, &append, &place.key)?,
+        None => create_chain(store, append, &place.key)?,
     };
     let counted = append.counted(&sealed);
     let record = RecordRow::sealed(append.record, chain, &place, sealed);
@@ -106,7 +106,14 @@ pub(super) fn append(store: &Connection, append: Append) -> Result<Appended, Sto
             Col(&record.invoice.number),
             Col(&append.at)
         ])?;
-    let due = work::due(store, chain)?.map(|due| due.max(append.at));
+    let due = match known {
+        Some(mut known) => {
+            known.state.pending += 1;
+            work::chain_due(store, &known)?
+        }
+        None => work::due(store, chain)?,
+    };
+    let due = due.map(|due| due.max(append.at));
     Ok(Appended::New { submission: Box::new(Submission { job, record }), due })
 }
 

@@ -139,7 +139,7 @@ impl SqliteLedger {
 
     async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
+        work: impl Fn(&rusqlite::Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, LedgerError> {
         self.writer.write(work).await
     }
@@ -166,7 +166,7 @@ impl SqliteLedger {
 #[async_trait]
 impl Ledger for SqliteLedger {
     async fn append(&self, append: Append) -> Result<Appended, LedgerError> {
-        self.write(move |store| append::append(store, append)).await
+        self.write(move |store| append::append(store, &append)).await
     }
 
     async fn replay(

@@ -151,7 +151,7 @@ pub(super) fn due_chains(
     Ok(due)
 }
 
-fn chain_due(store: &Connection, chain: &ChainRow) -> Result<Option<Timestamp>, StoreError> {
+pub(super) fn chain_due(store: &Connection, chain: &ChainRow) -> Result<Option<Timestamp>, StoreError> {
     if chain.state.hold.is_some() || chain.state.pending == 0 {
         return Ok(None);
     }

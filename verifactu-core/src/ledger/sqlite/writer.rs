@@ -1,8 +1,10 @@
 //! The one thread that writes. It takes what is waiting, up to [`GROUP`] calls, into one transaction,
 //! so that callers at the same time share one flush to the disk, and answers them after the commit.
 //!
-//! Each call runs inside a savepoint: one that fails leaves no trace and does not touch the others. If
-//! the transaction as a whole is lost, every call of the group fails, whatever it had found.
+//! A call that fails leaves no trace and does not touch the others. Since hardly any does, the group runs
+//! without savepoints, for each of which SQLite would copy every page that is changed; once a call has
+//! failed, all of them run again, each in its own. If the transaction as a whole is lost, every call of the
+//! group fails, whatever it had found.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -37,7 +39,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the thread. `guard` is dropped after the connection, when the thread ends.
-    pub(super) fn start(mut connection: Connection, guard: impl Send + 'static) -> std::io::Result<Self> {
+    pub(super) fn start(connection: Connection, guard: impl Send + 'static) -> std::io::Result<Self> {
         let (calls, mut waiting) = mpsc::channel::<Box<dyn Call>>(WAITING);
         let thread = thread::Builder::new().name("ledger-writer".into()).spawn(move || {
             let (mut last, mut took) = (0, Duration::ZERO);
@@ -50,7 +52,7 @@ impl Writer {
                     gather(&mut waiting, &mut group);
                 }
                 let began = Instant::now();
-                let lost = run_group(&mut connection, &mut group).err();
+                let lost = run_group(&connection, &mut group).err();
                 (last, took) = (group.len(), began.elapsed());
                 for call in group {
                     call.answer(lost.as_ref());
@@ -67,13 +69,13 @@ impl Writer {
         Self { calls: None, thread: None }
     }
 
-    /// Runs `work` in a transaction and returns once it is on stable storage.
+    /// Runs `work` in a transaction and returns once it is on stable storage. It may run twice.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, LedgerError> {
         let (reply, answer) = oneshot::channel();
-        let call = Box::new(Pending { work: Some(work), outcome: None, reply });
+        let call = Box::new(Pending { work, outcome: None, reply });
         let stopped = || LedgerError::new(LedgerErrorKind::Unavailable, "nothing writes to this ledger");
         self.calls.as_ref().ok_or_else(stopped)?.send(call).await.map_err(|_| stopped())?;
         answer.await.unwrap_or_else(|_| {
@@ -110,16 +112,15 @@ trait Call: Send {
 }
 
 struct Pending<T, W> {
-    work: Option<W>,
+    work: W,
     outcome: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, LedgerError>>,
 }
 
-impl<T: Send, W: FnOnce(&Connection) -> Result<T, StoreError> + Send> Call for Pending<T, W> {
+impl<T: Send, W: Fn(&Connection) -> Result<T, StoreError> + Send> Call for Pending<T, W> {
     fn run(&mut self, connection: &Connection) -> bool {
-        let Some(work) = self.work.take() else { return false };
         // The work calls a sealer that is not ours. Whatever it had written is rolled back.
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(connection)))
             .unwrap_or(Err(StoreError::Contradiction("the call panicked")));
         let stays = outcome.is_ok();
         self.outcome = Some(outcome);
@@ -150,34 +151,52 @@ impl Lost {
     }
 }
 
-fn run_group(connection: &mut Connection, group: &mut [Box<dyn Call>]) -> Result<(), Lost> {
-    let outcome = run_transaction(connection, group);
-    if outcome.is_err() && !connection.is_autocommit() {
+fn run_group(connection: &Connection, group: &mut [Box<dyn Call>]) -> Result<(), Lost> {
+    let all = transact(connection, || Ok(group.iter_mut().all(|call| call.run(connection))))?;
+    if !all {
+        transact(connection, || run_apart(connection, group).map(|()| true))?;
+    }
+    Ok(())
+}
+
+fn run_apart(connection: &Connection, group: &mut [Box<dyn Call>]) -> Result<(), Lost> {
+    let nothing_written = Lost::with(LedgerErrorKind::Unavailable);
+    for call in group {
+        execute(connection, "SAVEPOINT call").map_err(&nothing_written)?;
+        if !call.run(connection) {
+            // SQLite gives the whole transaction up after some failures (a full disk, an I/O error);
+            // then there is no savepoint left, and this fails.
+            execute(connection, "ROLLBACK TO call").map_err(&nothing_written)?;
+        }
+        execute(connection, "RELEASE call").map_err(&nothing_written)?;
+    }
+    Ok(())
+}
+
+/// Runs `work` in a transaction, which is committed if that is what the work comes to.
+fn transact(connection: &Connection, work: impl FnOnce() -> Result<bool, Lost>) -> Result<bool, Lost> {
+    execute(connection, "BEGIN IMMEDIATE").map_err(|error| Lost::with(kind_of(&error))(error))?;
+    let outcome = work().and_then(|stays| {
+        if stays {
+            execute(connection, "COMMIT").map_err(|error| {
+                // A busy commit wrote nothing. After any other failure the last pages may have reached
+                // the disk.
+                let kind = match error.sqlite_error_code() {
+                    Some(ErrorCode::DatabaseBusy) => LedgerErrorKind::Unavailable,
+                    _ => LedgerErrorKind::Unknown,
+                };
+                Lost::with(kind)(error)
+            })?;
+        }
+        Ok(stays)
+    });
+    if !connection.is_autocommit() {
         // If this fails too, the next `begin` does, and says so to its callers.
         let _ = connection.execute_batch("ROLLBACK");
     }
     outcome
 }
 
-fn run_transaction(connection: &Connection, group: &mut [Box<dyn Call>]) -> Result<(), Lost> {
-    let execute = |sql: &str| connection.prepare_cached(sql)?.execute([]).map(drop);
-    execute("BEGIN IMMEDIATE").map_err(|error| Lost::with(kind_of(&error))(error))?;
-    for call in group {
-        let nothing_written = Lost::with(LedgerErrorKind::Unavailable);
-        execute("SAVEPOINT call").map_err(&nothing_written)?;
-        if !call.run(connection) {
-            // SQLite gives the whole transaction up after some failures (a full disk, an I/O error);
-            // then there is no savepoint left, and this fails.
-            execute("ROLLBACK TO call").map_err(&nothing_written)?;
-        }
-        execute("RELEASE call").map_err(&nothing_written)?;
-    }
-    execute("COMMIT").map_err(|error| {
-        // A busy commit wrote nothing. After any other failure the last pages may have reached the disk.
-        let kind = match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy) => LedgerErrorKind::Unavailable,
-            _ => LedgerErrorKind::Unknown,
-        };
-        Lost::with(kind)(error)
-    })
+fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
 }
