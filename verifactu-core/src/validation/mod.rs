@@ -73,7 +73,7 @@ enum Role {
 /// Takes the findings of one rule at one place.
 struct Report<'a> {
     rule: &'static Rule,
-    base: Path,
+    base: &'a [Step],
     findings: &'a mut Vec<Finding>,
 }
 
@@ -85,15 +85,13 @@ impl Report<'_> {
 
     /// The rule is broken here, with the values concerned.
     fn because(&mut self, field: Field, message: String) {
-        self.findings.push(Finding { rule: self.rule, path: self.base.field(field), message });
+        let path = Path::within(self.base, &[Step::Field(field)]);
+        self.findings.push(Finding { rule: self.rule, path, message });
     }
 
     /// The rule is broken further in.
     fn inside(&mut self, path: &[Step]) {
-        let path = path.iter().fold(self.base.clone(), |path, step| match step {
-            Step::Field(field) => path.field(*field),
-            Step::Index(index) => path.index(*index),
-        });
+        let path = Path::within(self.base, path);
         self.findings.push(Finding { rule: self.rule, path, message: self.rule.text_en.to_owned() });
     }
 }
@@ -121,16 +119,17 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
 pub fn validate(statement: &Statement, context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in in_force(context) {
-        let mut run = |base: Path, check: &mut dyn FnMut(&mut Report<'_>)| {
+        let mut run = |base: &[Step], check: &mut dyn FnMut(&mut Report<'_>)| {
             check(&mut Report { rule, base, findings: &mut findings });
         };
         match (rule.check, statement) {
             (Check::Invoice(check), Statement::Invoice(invoice)) => {
-                run(Path::default(), &mut |report| check(invoice, context, report));
+                run(&[], &mut |report| check(invoice, context, report));
             }
             (Check::Line(_) | Check::LineOf(_), Statement::Invoice(invoice)) => {
                 for (index, line) in invoice.breakdown.iter().enumerate() {
-                    run(Path::from(Field::Breakdown).index(index), &mut |report| match rule.check {
+                    let path = [Step::Field(Field::Breakdown), Step::Index(index)];
+                    run(&path, &mut |report| match rule.check {
                         Check::Line(check) => check(line, report),
                         Check::LineOf(check) => check(invoice, line, report),
                         _ => {}
@@ -140,22 +139,22 @@ pub fn validate(statement: &Statement, context: &Context) -> Vec<Finding> {
             (Check::Party(check), Statement::Invoice(invoice)) => {
                 let date = invoice.operation_date.unwrap_or(invoice.id.date);
                 for (index, party) in invoice.recipients.iter().enumerate() {
-                    let path = Path::from(Field::Recipients).index(index);
-                    run(path, &mut |report| check(party, &Role::Recipient(date), report));
+                    let path = [Step::Field(Field::Recipients), Step::Index(index)];
+                    run(&path, &mut |report| check(party, &Role::Recipient(date), report));
                 }
                 if let Some(party) = &invoice.third_party {
-                    let path = Path::from(Field::ThirdParty);
-                    run(path, &mut |report| check(party, &Role::ThirdParty(date), report));
+                    let path = [Step::Field(Field::ThirdParty)];
+                    run(&path, &mut |report| check(party, &Role::ThirdParty(date), report));
                 }
             }
             (Check::Party(check), Statement::Cancellation(cancellation)) => {
                 if let Some(party) = &cancellation.generator {
                     let role = Role::Generator(cancellation.generated_by);
-                    run(Path::from(Field::Generator), &mut |report| check(party, &role, report));
+                    run(&[Step::Field(Field::Generator)], &mut |report| check(party, &role, report));
                 }
             }
             (Check::Cancellation(check), Statement::Cancellation(cancellation)) => {
-                run(Path::default(), &mut |report| check(cancellation, report));
+                run(&[], &mut |report| check(cancellation, report));
             }
             (Check::Invoice(_) | Check::Line(_) | Check::LineOf(_), Statement::Cancellation(_))
             | (Check::Cancellation(_), Statement::Invoice(_))
@@ -172,7 +171,7 @@ pub fn validate_line(line: &BreakdownLine, index: usize, context: &Context) -> V
     let mut findings = Vec::new();
     for rule in in_force(context) {
         if let Check::Line(check) = rule.check {
-            let base = Path::from(Field::Breakdown).index(index);
+            let base = &[Step::Field(Field::Breakdown), Step::Index(index)];
             check(line, &mut Report { rule, base, findings: &mut findings });
         }
     }
@@ -185,7 +184,7 @@ pub fn validate_producer(producer: &Party, context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in in_force(context) {
         if let Check::Party(check) = rule.check {
-            let base = Path::from(Field::System);
+            let base = &[Step::Field(Field::System)];
             check(producer, &Role::Producer, &mut Report { rule, base, findings: &mut findings });
         }
     }
@@ -198,7 +197,7 @@ pub fn validate_verifactu_end(day: Date, context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in in_force(context) {
         if let Check::LastDay(check) = rule.check {
-            check(day, context, &mut Report { rule, base: Path::default(), findings: &mut findings });
+            check(day, context, &mut Report { rule, base: &[], findings: &mut findings });
         }
     }
     findings

@@ -90,28 +90,8 @@ impl Path {
         &self.0
     }
 
-    /// The place a field further in.
-    #[must_use]
-    pub fn field(&self, field: Field) -> Self {
-        self.step(Step::Field(field))
-    }
-
-    /// The place of an element of the list that this place is.
-    #[must_use]
-    pub fn index(&self, index: usize) -> Self {
-        self.step(Step::Index(index))
-    }
-
-    fn step(&self, step: Step) -> Self {
-        let mut steps = Vec::with_capacity(self.0.len() + 1);
-        steps.extend_from_slice(&self.0);
-        steps.push(step);
-        Self(steps)
-    }
-}
-
-impl From<Field> for Path {
-    fn from(field: Field) -> Self {
-        Self(vec![Step::Field(field)])
+    /// A place further in than another.
+    pub(super) fn within(base: &[Step], further: &[Step]) -> Self {
+        Self([base, further].concat())
     }
 }
