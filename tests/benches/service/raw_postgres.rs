@@ -1,6 +1,6 @@
 //! The raw engine of the shared ledger: PostgreSQL by itself, which writes the rows of accepted invoices
-//! for callers who wait for the commit. As the service does it, what waits for several chains is taken
-//! into one statement, a transaction of its own and one trip to the server.
+//! for callers who wait for the commit. What waits for the chains of a connection
+//! is taken into one statement, a transaction of its own and one trip to the server.
 
 use std::{
     sync::Arc,
@@ -42,17 +42,14 @@ const JOB: &[(&str, &str)] = &[
 ];
 const IDEMPOTENCY: &[(&str, &str)] =
     &[("tenant", "n.tenant"), ("key", "'key of ' || n.number"), ("job", "n.seq")];
-/// Connections, each with its share of the chains.
-const WRITERS: usize = 2;
-
 struct Waiting {
     chain: usize,
     number: String,
     answer: oneshot::Sender<()>,
 }
 
-/// Appends per second, for so many callers.
-pub(crate) async fn load(address: &str, callers: usize, time: Duration, run: u32) -> f64 {
+/// Appends per second, for so many callers, over so many connections, each with its share of the chains.
+pub(crate) async fn load(address: &str, connections: usize, callers: usize, time: Duration, run: u32) -> f64 {
     let client = connect(address).await;
     let query = "SELECT seq, tenant, issuer, length, last_huella FROM chain ORDER BY seq";
     let mut chains: Vec<Chain> = client.query(query, &[]).await.unwrap().iter().map(Chain::read).collect();
@@ -60,9 +57,11 @@ pub(crate) async fn load(address: &str, callers: usize, time: Duration, run: u32
     let (mut writers, mut tasks, mut writers_calls) = (JoinSet::new(), JoinSet::new(), Vec::new());
     while !chains.is_empty() {
         let (calls, waiting) = mpsc::channel::<Waiting>(1024);
-        let share = chains.split_off(chains.len().saturating_sub(count.div_ceil(WRITERS)));
+        let share = chains.split_off(chains.len().saturating_sub(count.div_ceil(connections)));
         let (address, last) = (address.to_owned(), share[0].seq);
-        writers.spawn(async move { Writer::open(&address, last, share).await.write_for_ever(waiting).await });
+        writers.spawn(async move {
+            Writer::open(&address, connections, last, share).await.write_for_ever(waiting).await
+        });
         writers_calls.push(calls);
     }
     let (writers_calls, began) = (Arc::new(writers_calls), Instant::now());
@@ -72,7 +71,8 @@ pub(crate) async fn load(address: &str, callers: usize, time: Duration, run: u32
             let mut written = 0_usize;
             while began.elapsed() < time {
                 let (answer, answered) = oneshot::channel();
-                let (chain, number) = (caller + written * callers, format!("raw-{run}-{caller}-{written}"));
+                let (chain, number) =
+                    (caller + written * callers, format!("raw-{connections}-{run}-{caller}-{written}"));
                 calls[chain % calls.len()].send(Waiting { chain, number, answer }).await.unwrap();
                 answered.await.unwrap();
                 written += 1;
@@ -107,13 +107,15 @@ impl Chain {
 
 struct Writer {
     client: Client,
+    /// Of which this is one.
+    connections: usize,
     chains: Vec<Chain>,
     statement: Statement,
 }
 
 impl Writer {
     /// For new rows like the last ones of one of the chains.
-    async fn open(address: &str, like: i64, chains: Vec<Chain>) -> Self {
+    async fn open(address: &str, connections: usize, like: i64, chains: Vec<Chain>) -> Self {
         let client = connect(address).await;
         let of_last = format!(
             "WHERE seq = (SELECT max(record.seq) FROM record JOIN chain ON chain.seq = record.chain \
@@ -138,9 +140,11 @@ impl Writer {
              UPDATE chain SET length = length + added, last_huella = huella, last_number = number, \
              pending = pending + added FROM changed WHERE seq = changed.chain"
         );
-        client.batch_execute("SET enable_seqscan = off").await.unwrap();
+        let plan = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+                    SET plan_cache_mode = force_generic_plan";
+        client.batch_execute(plan).await.unwrap();
         let statement = client.prepare(&statement).await.unwrap();
-        Self { client, chains, statement }
+        Self { client, connections, chains, statement }
     }
 
     async fn write_for_ever(mut self, mut waiting: mpsc::Receiver<Waiting>) {
@@ -166,7 +170,7 @@ impl Writer {
         let (mut seqs, mut tenants, mut issuers) = (Vec::new(), Vec::new(), Vec::new());
         let count = self.chains.len();
         for waiting in group {
-            let chain = &mut self.chains[waiting.chain / WRITERS % count];
+            let chain = &mut self.chains[waiting.chain / self.connections % count];
             let digest = Sha256::digest(format!("{} {}", chain.seq, waiting.number));
             let huella = digest.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
             previous.push(std::mem::replace(&mut chain.huella, huella.clone()));

@@ -38,8 +38,8 @@ use stall::Moving;
 
 /// Longest head that is read at all; the limit on headers is checked once they are known.
 const MAX_HEAD: usize = 64 * 1024;
-/// Most headers; more than fit into the limit on their size.
-const MAX_HEADERS: usize = 1024;
+/// Most headers. Each request pays for the room they could take.
+const MAX_HEADERS: usize = 256;
 
 /// A socket that is bound, with the certificate it will show.
 pub(crate) struct Listener {
