@@ -31,6 +31,7 @@ macro_rules! accounts_suite {
             a9_a_sealed_value_is_replaced_if_it_is_known
             a10_an_account_is_changed_from_what_is_known
             a11_changes_at_once_all_stay
+            a12_callers_at_once_are_told_apart
             a20_a_batch_is_kept_for_its_time
             a21_requests_add_up
         });
@@ -57,6 +58,21 @@ fn tenant(id: &str) -> Tenant {
         verifactu_end: Date::parse("31-12-2026").ok(),
         status: TenantStatus::Suspended,
         created_at: noon(),
+    }
+}
+
+fn key(number: u8, tenant: &Tenant, public: &str) -> ApiKey {
+    ApiKey {
+        id: ApiKeyId(Uuid::from_u128(number.into())),
+        tenant: tenant.id.clone(),
+        name: "till".to_owned(),
+        public: public.to_owned(),
+        hash: [number; 32],
+        scopes: ["invoices:write", "invoices:read"].map(str::to_owned).into(),
+        created_at: noon(),
+        expires_at: Some(noon() + 24.hours()),
+        revoked_at: None,
+        sealed: Some(b"sealed".to_vec()),
     }
 }
 
@@ -88,18 +104,7 @@ pub async fn a2_a_key_is_found_by_its_public_part(accounts: Arc<dyn Accounts>) {
     let acme = tenant("acme");
     accounts.create_tenant(&acme).await.unwrap();
     accounts.create_tenant(&tenant("other")).await.unwrap();
-    let key = ApiKey {
-        id: ApiKeyId(Uuid::from_u128(1)),
-        tenant: acme.id.clone(),
-        name: "till".to_owned(),
-        public: "abcdef".to_owned(),
-        hash: [9; 32],
-        scopes: ["invoices:write", "invoices:read"].map(str::to_owned).into(),
-        created_at: noon(),
-        expires_at: Some(noon() + 24.hours()),
-        revoked_at: None,
-        sealed: Some(b"sealed".to_vec()),
-    };
+    let key = key(1, &acme, "abcdef");
     accounts.create_key(&key).await.unwrap();
     let twin = ApiKey { id: ApiKeyId(Uuid::from_u128(2)), hash: [8; 32], ..key.clone() };
     accounts.create_key(&twin).await.unwrap_err();
@@ -408,6 +413,29 @@ pub async fn a11_changes_at_once_all_stay(accounts: Arc<dyn Accounts>) {
     let mut letters: Vec<char> = plan.chars().collect();
     letters.sort_unstable();
     assert_eq!(letters.iter().collect::<String>(), LETTERS);
+}
+
+/// A12. Of callers at the same time each is told its own key and account, and one without is told that.
+pub async fn a12_callers_at_once_are_told_apart(accounts: Arc<dyn Accounts>) {
+    const KEYS: u8 = 8;
+    let mut known = Vec::new();
+    for number in 0..KEYS {
+        let tenant = tenant(&format!("account-{number}"));
+        let key = key(number, &tenant, &format!("key-{number}"));
+        accounts.create_tenant(&tenant).await.unwrap();
+        accounts.create_key(&key).await.unwrap();
+        known.push(Caller { key, tenant, certificate_until: None });
+    }
+    let known = Arc::new(known);
+    let mut callers = tokio::task::JoinSet::new();
+    for number in 0..200 {
+        let (accounts, known, number) = (accounts.clone(), known.clone(), number % usize::from(KEYS + 1));
+        callers.spawn(async move {
+            let found = accounts.caller(&format!("key-{number}")).await.unwrap();
+            assert_eq!(found.as_ref(), known.get(number));
+        });
+    }
+    callers.join_all().await;
 }
 
 /// A20. A batch is read as it was by its own account, until a later one says that it has expired.

@@ -87,7 +87,7 @@ impl Callers {
         if queue.trips < self.pool.share() && !queue.asked.is_empty() {
             queue.trips += 1;
             drop(queue);
-            tokio::spawn(Trip(self.clone()).run());
+            tokio::spawn(Trip { callers: self.clone(), done: false }.run());
         }
     }
 
@@ -97,17 +97,20 @@ impl Callers {
 }
 
 /// Goes to the server as long as somebody waits.
-struct Trip(Callers);
+struct Trip {
+    callers: Callers,
+    done: bool,
+}
 
 impl Trip {
-    async fn run(self) {
+    async fn run(mut self) {
         loop {
             let asked = self.next();
             if asked.is_empty() {
                 return;
             }
             let publics: Vec<&str> = asked.iter().map(|asked| &*asked.public).collect();
-            let found = match self.0.pool.look_up(CALLERS, &[&publics]).await {
+            let found = match self.callers.pool.look_up(CALLERS, &[&publics]).await {
                 Ok(rows) => read(&rows, asked.len()),
                 Err(error) => {
                     let error = Shared::from(error);
@@ -121,17 +124,25 @@ impl Trip {
         }
     }
 
-    fn next(&self) -> Vec<Asked> {
-        let mut queue = self.0.lock();
+    fn next(&mut self) -> Vec<Asked> {
+        let mut queue = self.callers.lock();
         queue.asked.retain(|asked| !asked.reply.is_closed());
         let count = queue.asked.len().min(MOST);
-        queue.asked.drain(..count).collect()
+        let asked: Vec<Asked> = queue.asked.drain(..count).collect();
+        if asked.is_empty() {
+            queue.trips -= 1;
+            drop(queue);
+            self.done = true;
+        }
+        asked
     }
 }
 
 impl Drop for Trip {
     fn drop(&mut self) {
-        self.0.lock().trips -= 1;
+        if !self.done {
+            self.callers.lock().trips -= 1;
+        }
     }
 }
 
