@@ -194,7 +194,7 @@ async fn connections_that_fell_silent_cost_one_caller() {
     let server = PostgresServer::shared();
     let (port, silence) = relay(server.port()).await;
     let address = server.database().await.replace(&server.port().to_string(), &port.to_string());
-    let options = PostgresOptions { patience: Duration::from_millis(500), ..PostgresOptions::default() };
+    let options = PostgresOptions { patience: Duration::from_secs(3), ..PostgresOptions::default() };
     let ledger = PostgresLedger::open(&address, Environment::Sandbox, &options).await.unwrap();
     let probe = || ledger.probe();
     let (first, second, third, fourth) = tokio::join!(probe(), probe(), probe(), probe());
@@ -208,7 +208,7 @@ async fn connections_that_fell_silent_cost_one_caller() {
 #[tokio::test]
 async fn appends_that_have_waited_too_long_are_refused_together() {
     let server = PostgresServer::quick();
-    let patience = Duration::from_secs(1);
+    let patience = Duration::from_secs(2);
     let options = PostgresOptions { patience, ..PostgresOptions::default() };
     let address = server.database().await;
     let ledger = PostgresLedger::open(&address, Environment::Sandbox, &options).await.unwrap();
