@@ -141,7 +141,7 @@ pub(super) async fn append_together(pool: &Pool, runs: &[Run<'_>]) -> Vec<Option
         Err(error) if error.may_concern_one() => runs.iter().map(|_| None).collect(),
         Err(error) => {
             let error = Shared::from(error);
-            runs.iter().map(|run| Some(run.iter().map(|_| Err(error.error())).collect())).collect()
+            runs.iter().map(|run| Some(error.to_each(run.len()))).collect()
         }
     }
 }
@@ -158,10 +158,7 @@ pub(super) async fn append_alone(pool: &Pool, run: &Run<'_>) -> Vec<Answer> {
             }
             answers
         }
-        Err(error) => {
-            let error = Shared::from(error);
-            run.iter().map(|_| Err(error.error())).collect()
-        }
+        Err(error) => Shared::from(error).to_each(run.len()),
     }
 }
 

@@ -19,6 +19,7 @@ use super::{
     column::Cells,
     error::{Shared, StoreError},
     pool::Pool,
+    row,
 };
 
 /// The most keys of a trip.
@@ -112,10 +113,7 @@ impl Trip {
             let publics: Vec<&str> = asked.iter().map(|asked| &*asked.public).collect();
             let found = match self.callers.pool.look_up(CALLERS, &[&publics]).await {
                 Ok(rows) => read(&rows, asked.len()),
-                Err(error) => {
-                    let error = Shared::from(error);
-                    asked.iter().map(|_| Err(error.error())).collect()
-                }
+                Err(error) => Shared::from(error).to_each(asked.len()),
             };
             for (asked, found) in asked.into_iter().zip(found) {
                 // A caller that has gone away needs no answer.
@@ -149,10 +147,9 @@ impl Drop for Trip {
 /// The callers by the places of their keys in the list. A row that cannot be read is the fault of one.
 fn read(rows: &[Row], count: usize) -> Vec<Answer> {
     let mut found: Vec<Answer> = (0..count).map(|_| Ok(None)).collect();
-    for row in rows {
-        let mut cells = Cells::of(row);
-        let at = cells.next::<u64>().ok().and_then(|nth| usize::try_from(nth).ok()?.checked_sub(1));
-        if let Some(found) = at.and_then(|at| found.get_mut(at)) {
+    for told in rows {
+        let mut cells = Cells::of(told);
+        if let Some(found) = cells.next().ok().and_then(row::place).and_then(|at| found.get_mut(at)) {
             *found = table::read_caller(&mut cells).map(Some).map_err(|error| StoreError::from(error).into());
         }
     }

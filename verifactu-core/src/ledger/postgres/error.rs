@@ -92,8 +92,8 @@ impl From<StoreError> for Shared {
 }
 
 impl Shared {
-    pub(super) fn error(&self) -> LedgerError {
-        LedgerError::new(self.0, self.1.clone())
+    pub(super) fn to_each<T>(&self, count: usize) -> Vec<Result<T, LedgerError>> {
+        (0..count).map(|_| Err(LedgerError::new(self.0, self.1.clone()))).collect()
     }
 }
 

@@ -59,10 +59,16 @@ pub(super) fn first<'r, T>(
     Ok(rows.first().map(|row| read(&mut Cells::of(row))).transpose()?)
 }
 
+/// A place in a list that the server counts from 1.
+pub(super) fn place(nth: u64) -> Option<usize> {
+    usize::try_from(nth).ok()?.checked_sub(1)
+}
+
 /// What the server speaks of by its place in a list, from 1.
 pub(super) fn nth<T>(asked: &[T], nth: u64) -> Result<&T, StoreError> {
-    let at = usize::try_from(nth).ok().and_then(|nth| nth.checked_sub(1));
-    at.and_then(|at| asked.get(at)).ok_or(StoreError::Contradiction("the server answers what was not asked"))
+    place(nth)
+        .and_then(|at| asked.get(at))
+        .ok_or(StoreError::Contradiction("the server answers what was not asked"))
 }
 
 pub(super) async fn replay(
